@@ -1,0 +1,187 @@
+"""The one door: every change of the live context but an append goes through `commit`.
+
+Pure: the same arguments give the same answer, and nothing happens but the answer. The caller
+journals a commit, then swaps the live context, then shows the receipt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from redraft.context.checks import Check, Proposal, admissible, whole_groups
+from redraft.context.gates import Verdict, judge
+from redraft.context.ledger import Deltas
+from redraft.context.live import Live
+from redraft.context.plan import reach
+from redraft.context.revision import (
+    RECEIPT_CAP,
+    Change,
+    Commit,
+    Insert,
+    Move,
+    Receipt,
+    Refusal,
+    Revision,
+    Status,
+)
+from redraft.context.settle import Settled, settle
+from redraft.context.turn import Draft, Turn
+from redraft.errors import RewriteBudgetViolation
+
+__all__ = ["commit"]
+
+
+def commit(
+    live: Live, revision: Revision, limit: int, checks: Sequence[Check] = ()
+) -> Commit | Refusal:
+    """Check, price and apply one revision.
+
+    Args:
+        live: the live context as it is.
+        revision: what is proposed.
+        limit: the budget's limit in raw tokens (see `redraft.tokens.Calibration.raw_limit`).
+        checks: further tests, each with a veto; the structural ones always run.
+
+    Returns:
+        a `Commit` with the new live context, or a `Refusal`; both carry a receipt.
+    """
+    # The order is the rule: (1) may it be looked at, (2) is anything left of it once it is made
+    # whole, (3) what does it cost, (4) does the gate let it pass, (5) does any check object.
+    rule, own_substrate = admissible(live, revision)
+    if rule:
+        return _refuse(live, revision, limit, _violation(own_substrate, rule))
+    settled = settle(live, revision)
+    if not settled.slots and not settled.inserts:
+        return _nothing(live, revision, limit, settled)
+    after, moves = _apply(live, settled)
+    deltas = _price(live, revision, moves)
+    verdict = judge(revision.gate, deltas, limit, marginal=revision.marginal)
+    if verdict.status is Status.REJECTED:
+        return _refuse(live, revision, limit, verdict)
+    done = _settled(live, revision, settled)
+    proposal = Proposal(live, after, done, moves)
+    for check in (whole_groups, *checks):
+        objection = check(proposal)
+        if objection:
+            return _refuse(live, revision, limit, Verdict(Status.REJECTED, objection))
+    receipt = Receipt(
+        verdict.status, live.tokens, after.tokens, limit=limit, notes=tuple(settled.notes)
+    )
+    disturbed = reach(live.turns, after.turns, live.meter.text)
+    return Commit(after, receipt, done, tuple(moves), deltas, disturbed)
+
+
+def _violation(own_substrate: bool, rule: str) -> Verdict:
+    violation = RewriteBudgetViolation(rule) if own_substrate else None
+    return Verdict(Status.REJECTED, rule, violation)
+
+
+def _refuse(live: Live, revision: Revision, limit: int, verdict: Verdict) -> Refusal:
+    receipt = Receipt(Status.REJECTED, live.tokens, live.tokens, verdict.rule, limit)
+    return Refusal(receipt, revision, verdict.violation)
+
+
+def _nothing(live: Live, revision: Revision, limit: int, settled: Settled) -> Refusal:
+    """Nothing is left: rejected where a rule took it away, ignored where nothing was asked."""
+    notes = tuple(settled.notes)
+    status = Status.REJECTED if notes else Status.IGNORED
+    return Refusal(
+        Receipt(status, live.tokens, live.tokens, "; ".join(notes), limit, notes), revision
+    )
+
+
+def _settled(live: Live, revision: Revision, settled: Settled) -> Revision:
+    """The revision as it is applied, with the turns that the rules drew in."""
+    positions = live.positions()
+    changes = tuple(
+        Change(number, live.turns[positions[number]].digest, new)
+        for number, new in settled.slots.items()
+    )
+    return replace(
+        revision, changes=changes, inserts=tuple(settled.inserts), notes=tuple(settled.notes)
+    )
+
+
+@dataclass(slots=True)
+class _Build:
+    """The new list of turns while it is put together."""
+
+    number: int
+    turns: list[Turn] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+    plans: set[int] = field(default_factory=set)
+    anchor: int = 0
+
+    def step(self, old: Turn, new: Draft | Turn | None) -> None:
+        """Replace or remove one turn."""
+        if new is None:
+            self.moves.append(Move(old, None, self.anchor))
+            return
+        turn = (
+            new if isinstance(new, Turn) else Turn(old.number, new.content, new.origin, new.tokens)
+        )
+        self.moves.append(Move(old, turn))
+        self.keep([turn])
+
+    def keep(self, turns: Sequence[Turn]) -> None:
+        """Take over turns as they are."""
+        if turns:
+            self.turns.extend(turns)
+            self.anchor = turns[-1].number
+
+    def add(self, insert: Insert) -> None:
+        """Add a turn; it is no anchor, since undoing this very commit removes it."""
+        new = insert.new
+        if isinstance(new, Draft):
+            new = Turn(self.number, new.content, new.origin, new.tokens)
+            self.number += 1
+        self.turns.append(new)
+        self.moves.append(Move(None, new))
+        if insert.plan:
+            self.plans.add(new.number)
+
+
+def _apply(live: Live, settled: Settled) -> tuple[Live, list[Move]]:
+    """The new live context; turns that nothing touches are taken over in slices."""
+    positions = live.positions()
+    added: dict[int, list[Insert]] = {}
+    for insert in settled.inserts:
+        at = positions[insert.after] if insert.after else live.head - 1
+        added.setdefault(at, []).append(insert)
+    stops = sorted({positions[number] for number in settled.slots} | added.keys())
+    build = _Build(live.next_number)
+    done = 0
+    for at in stops:
+        build.keep(live.turns[done : max(at, 0)])
+        if at >= 0:
+            old = live.turns[at]
+            if old.number in settled.slots:
+                build.step(old, settled.slots[old.number])
+            else:
+                build.keep([old])
+        for insert in added.get(at, ()):
+            build.add(insert)
+        done = at + 1
+    build.keep(live.turns[done:])
+    tokens = live.tokens
+    for move in build.moves:
+        tokens += (move.new.tokens if move.new else 0) - (move.old.tokens if move.old else 0)
+    after = replace(
+        live,
+        turns=tuple(build.turns),
+        tokens=tokens,
+        next_number=build.number,
+        plans=live.plans | build.plans if build.plans else live.plans,
+    )
+    return after, build.moves
+
+
+def _price(live: Live, revision: Revision, moves: Sequence[Move]) -> Deltas:
+    return Deltas(
+        before=live.tokens,
+        freed=sum(move.old.tokens for move in moves if move.old),
+        replacement=sum(move.new.tokens for move in moves if move.new),
+        plan=revision.plan_tokens,
+        measurement=RECEIPT_CAP,
+    )

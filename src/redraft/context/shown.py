@@ -1,0 +1,100 @@
+"""The text of a turn as a reader of the context file sees it, and when two texts count as the same.
+
+Lines end at LF, CRLF or CR and nowhere else. Trailing spaces, tabs and blank lines at the end do not
+count: editors and formatters change them without meaning anything by it. A text is recognised by
+comparing what is shown with what was shown, never by turning the shown text back into the original.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import defaultdict, deque
+from itertools import chain
+
+from redraft.dialects.base import Content
+
+__all__ = ["canonical", "digest", "lines", "mark", "same", "visible", "with_old_lines"]
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
+_UNSAFE = re.compile(r"[^\w.:/+-]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """The text as UTF-8 can hold it: a lone surrogate is shown as U+FFFD."""
+    return _SURROGATE.sub("\ufffd", text) if not text.isascii() else text
+
+
+def lines(text: str) -> list[str]:
+    """The lines of `text`, each with its ending (LF, CRLF or CR only)."""
+    return _LINE.findall(text)
+
+
+def canonical(text: str) -> tuple[str, ...]:
+    """The lines of `text` without endings, trailing spaces and tabs, or blank lines at the end."""
+    bare = [line.rstrip("\r\n \t") for line in lines(text)]
+    while bare and not bare[-1]:
+        bare.pop()
+    return tuple(bare)
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two shown texts differ in nothing but line endings and trailing white space."""
+    return one == other or canonical(one) == canonical(other)
+
+
+def with_old_lines(old: str, new: str) -> str:
+    """`new`, with every line that also stands in `old` exactly as it stands there.
+
+    An editor that writes CRLF as LF, or a surrogate as U+FFFD, must not change lines that nobody
+    touched. Lines are matched in order, each once; a line of `new` that is not in `old` stays as it is.
+
+    Args:
+        old: the turn's true text.
+        new: the edited text, as parsed from the file.
+    """
+    olds = lines(old)
+    places: dict[str, deque[int]] = defaultdict(deque)
+    for at, line in enumerate(olds):
+        places[visible(line).rstrip("\r\n \t")].append(at)
+    done = -1
+    out: list[str] = []
+    for line in lines(new):
+        queue = places.get(line.rstrip("\r\n \t"))
+        while queue and queue[0] <= done:
+            queue.popleft()
+        if queue:
+            done = queue.popleft()
+            out.append(_kept(olds[done], line))
+        else:
+            out.append(line)
+    return "".join(out)
+
+
+def _kept(old: str, new: str) -> str:
+    """The old line; its ending too, unless one of the two stands last and has none."""
+    body = old.rstrip("\r\n")
+    ending = old[len(body) :]
+    wanted = new[len(new.rstrip("\r\n")) :]
+    return body + (ending if ending and wanted else wanted)
+
+
+def mark(word: str) -> str:
+    """`word` as it may stand inside a `[[CTX_...]]` line: one word, no brackets, never empty."""
+    return _UNSAFE.sub("_", word)[:200] or "-"
+
+
+def digest(content: Content) -> str:
+    """32 hex digits that name what is shown of a turn: role, text, calls, parts, what it answers."""
+    fields = chain(
+        (content.role, content.text, content.answers or ""),
+        (f"{call.id}\x1f{call.name}\x1f{call.arguments}" for call in content.calls),
+        (part.label for part in content.parts),
+    )
+    sha = hashlib.blake2b(digest_size=16)
+    for field in fields:
+        data = field.encode("utf-8", "surrogatepass")
+        sha.update(len(data).to_bytes(8, "big"))
+        sha.update(data)
+    return sha.hexdigest()

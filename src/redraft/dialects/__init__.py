@@ -1,0 +1,36 @@
+"""Wire formats: how a provider's request splits into turns and joins again, byte-identical."""
+
+from redraft.dialects.base import (
+    Call,
+    Content,
+    Dialect,
+    Frame,
+    Native,
+    Part,
+    Reply,
+    Role,
+    Usage,
+    join_carriers,
+)
+from redraft.dialects.openai_chat import OpenAIChat
+from redraft.dialects.rules import OPENAI_CHAT, Profile, Violation, check, framed, repair
+
+__all__ = [
+    "OPENAI_CHAT",
+    "Call",
+    "Content",
+    "Dialect",
+    "Frame",
+    "Native",
+    "OpenAIChat",
+    "Part",
+    "Profile",
+    "Reply",
+    "Role",
+    "Usage",
+    "Violation",
+    "check",
+    "framed",
+    "join_carriers",
+    "repair",
+]

@@ -1,0 +1,132 @@
+"""Every error that redraft raises.
+
+    RedraftError
+    ├── SettingsError             (ValueError)        a setting has a value that cannot be used
+    ├── BudgetError               (ValueError)        the limit leaves no room for what must be sent
+    ├── DialectError              (ValueError)        a body is not what its wire format says
+    ├── TokenizerError            (RuntimeError)      the shipped vocabulary is damaged
+    ├── LedgerError               (RuntimeError)      tokens are not accounted for
+    ├── RewriteBudgetViolation    (RuntimeError)      a rewrite cannot prove that it frees tokens
+    ├── SessionStateError         (RuntimeError)      a session's methods were called out of order
+    ├── UndoError                 (RuntimeError)      a revision cannot be undone as things stand
+    ├── ContextFileError          (OSError)           the context file's place cannot be used
+    ├── SandboxError              (OSError)           a command cannot be started
+    └── ModelError                (RuntimeError)      a model call failed
+        ├── ModelAuthError        (PermissionError)   the key is missing or refused
+        ├── ModelConnectionError  (ConnectionError)   the server cannot be reached
+        ├── ModelTimeoutError     (TimeoutError)      the server did not answer in time
+        ├── ModelRequestError     (ValueError)        the server refuses the request
+        ├── ModelReplyError       (ValueError)        the reply is not a chat completion
+        └── ContextOverflowError  (ValueError)        the request is larger than the model's window
+
+Each message ends with what to do next. A refused revision is not an error: the door
+answers it with a receipt (`redraft.context.Refusal`).
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetError",
+    "ContextFileError",
+    "ContextOverflowError",
+    "DialectError",
+    "LedgerError",
+    "ModelAuthError",
+    "ModelConnectionError",
+    "ModelError",
+    "ModelReplyError",
+    "ModelRequestError",
+    "ModelTimeoutError",
+    "RedraftError",
+    "RewriteBudgetViolation",
+    "SandboxError",
+    "SessionStateError",
+    "SettingsError",
+    "TokenizerError",
+    "UndoError",
+]
+
+
+class RedraftError(Exception):
+    """The root: catch it to catch everything that redraft raises on purpose."""
+
+
+class SettingsError(RedraftError, ValueError):
+    """A setting has a value that cannot be used."""
+
+
+class BudgetError(RedraftError, ValueError):
+    """The limit leaves no room for what must be sent: pinned turns, unanswered turns, tools."""
+
+
+class DialectError(RedraftError, ValueError):
+    """A request or a reply is not what its wire format says it is."""
+
+
+class TokenizerError(RedraftError, RuntimeError):
+    """The vocabulary that ships with redraft is missing or damaged."""
+
+
+class LedgerError(RedraftError, RuntimeError):
+    """Tokens are not accounted for: a fault in redraft itself, never in its user."""
+
+
+class RewriteBudgetViolation(RedraftError, RuntimeError):
+    """A rewrite cannot prove, before it commits, that it frees more tokens than it costs."""
+
+
+class SessionStateError(RedraftError, RuntimeError):
+    """A session's methods were called in an order that has no meaning."""
+
+
+class UndoError(RedraftError, RuntimeError):
+    """A revision cannot be undone as things stand; the message names the sizes or what goes first."""
+
+
+class ContextFileError(RedraftError, OSError):
+    """The directory or file for the context file cannot be used safely."""
+
+
+class SandboxError(RedraftError, OSError):
+    """A command cannot be started where it was meant to run."""
+
+
+class ModelError(RedraftError, RuntimeError):
+    """A model call failed in a way that another try will not mend by itself."""
+
+
+class ModelAuthError(ModelError, PermissionError):
+    """The server wants a key that is missing, wrong or not allowed to do this."""
+
+
+class ModelConnectionError(ModelError, ConnectionError):
+    """The server cannot be reached."""
+
+
+class ModelTimeoutError(ModelError, TimeoutError):
+    """The server took longer to answer than the time allowed."""
+
+
+class ModelRequestError(ModelError, ValueError):
+    """The server understood the request and refuses it."""
+
+
+class ModelReplyError(ModelError, ValueError):
+    """The server's reply is not a chat completion."""
+
+
+class ContextOverflowError(ModelError, ValueError):
+    """The request is larger than the model's window.
+
+    Args:
+        message: what the server said.
+        requested: prompt tokens the server counted, if it said so.
+        window: the window in tokens, if the server said so.
+    """
+
+    def __init__(
+        self, message: str, *, requested: int | None = None, window: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.requested = requested
+        self.window = window

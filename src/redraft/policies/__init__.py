@@ -1,0 +1,7 @@
+"""Who decides when and how the context changes: one strategy a file, one protocol for all."""
+
+from redraft.policies.append_only import AppendOnly
+from redraft.policies.base import Need, Policy, Retrieve, Summarize, View
+from redraft.policies.observation_mask import ObservationMask
+
+__all__ = ["AppendOnly", "Need", "ObservationMask", "Policy", "Retrieve", "Summarize", "View"]

@@ -1,0 +1,17 @@
+"""`append-only`: never changes anything. The baseline that everything is measured against."""
+
+from __future__ import annotations
+
+from redraft.policies.base import View
+
+__all__ = ["AppendOnly"]
+
+
+class AppendOnly:
+    """Leave the context as it grows."""
+
+    name = "append-only"
+
+    def decide(self, view: View) -> None:
+        """Nothing, ever."""
+        del view

@@ -1,0 +1,74 @@
+"""The place where a model's answer comes in, and where an overflow is caught."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from redraft.errors import SessionStateError
+from redraft.models.overflow import overflow_of
+
+if TYPE_CHECKING:
+    from redraft.session.engine import Engine
+
+__all__ = ["Answer"]
+
+
+@dataclass(slots=True)
+class Answer:
+    """Wrap the model call in it; call it with the response.
+
+    An error that says that the request was too large becomes a rollback: it is swallowed, the round
+    that follows is empty, and `Session.request` asks again with a smaller context. Every other
+    error goes through untouched, and the same request can be made again.
+    """
+
+    engine: Engine
+    given: bool = False
+
+    def __call__(self, response: object) -> None:
+        """Take in a response: an SDK object, the final object of a stream, or a mapping.
+
+        Raises:
+            DialectError: it is not a response of the session's wire format.
+            SessionStateError: there was a response already.
+        """
+        if self.given:
+            raise SessionStateError("this request has its answer; call session.request() again.")
+        self.engine.take_answer(response)
+        self.given = True
+
+    def __enter__(self) -> Self:
+        if self.engine.pending:
+            raise SessionStateError("the last reply's calls need their results first; see round().")
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if error is not None:
+            overflow = None if self.given else overflow_of(error)
+            if overflow is not None:
+                self.engine.overflowed(overflow)
+                return True
+            return False
+        if not self.given:
+            raise SessionStateError(
+                "no response was handed in; call answer(response) inside `with session.answer()`."
+            )
+        return False
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        return self.__exit__(kind, error, trace)

@@ -1,0 +1,156 @@
+"""One round: the calls of a reply, one window on the context file, and their results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from redraft.dialects import Call
+from redraft.errors import SessionStateError
+
+if TYPE_CHECKING:
+    from redraft.session.engine import Engine, Results
+
+__all__ = ["Outcome", "Round", "ToolCall"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that the model wants run.
+
+    Attributes:
+        id: the provider's call id.
+        name: the tool's name.
+        arguments: the arguments, parsed.
+        place: the call's place in its turn.
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+    place: int
+
+    def __getitem__(self, name: str) -> Any:
+        """An argument by name."""
+        return self.arguments[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What running a call gave.
+
+    Attributes:
+        text: the output as the model will read it, before it is capped.
+        exit_code: 0 for success.
+        timed_out: whether it was killed for taking too long.
+        own: whether redraft itself answered the call.
+    """
+
+    text: str
+    exit_code: int = 0
+    timed_out: bool = False
+    own: bool = False
+
+
+class Round:
+    """A round in progress; use it with `with` or `async with`.
+
+    Attributes:
+        calls: the calls to run. Those that redraft answers itself (`edit_context`, calls whose
+            arguments were cut off) are not among them.
+        free: after the round, whether its only effect was an applied edit.
+        cost: after the round, the steps that it costs, 0 or 1.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._results: Results | None = None
+        self.calls: list[ToolCall] = []
+        self.free = False
+        self.cost = 1
+
+    def result(
+        self,
+        call: ToolCall,
+        output: object,
+        *,
+        exit_code: int = 0,
+        timed_out: bool = False,
+    ) -> None:
+        """Hand in what a call gave.
+
+        Args:
+            call: one of `calls`.
+            output: text; bytes are decoded as UTF-8; anything else is written as JSON.
+            exit_code: the command's exit code, 0 for success.
+            timed_out: whether the command was killed for taking too long; what it left in the
+                context file is not taken over then.
+
+        Raises:
+            SessionStateError: the call is not of this round, or has its result already.
+        """
+        results = self._results
+        if results is None or all(call.place != item.place for item in results.calls):
+            raise SessionStateError(
+                f"call {call.id!r} is not open in this round; hand in a result for each of "
+                "`round.calls`, once, inside `with session.round() as round:`."
+            )
+        if call.place in results.outcomes:
+            raise SessionStateError(f"call {call.id!r} has its result already.")
+        results.outcomes[call.place] = Outcome(as_text(output), exit_code, timed_out)
+
+    def __enter__(self) -> Self:
+        self._results = self._engine.begin()
+        self.calls = list(self._results.calls)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        results, self._results = self._results, None
+        if results is not None:
+            self.free, self.cost = self._engine.end(results, interrupted=error is not None)
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+
+def as_text(output: object) -> str:
+    """A tool's output as text."""
+    if isinstance(output, str):
+        return output
+    if isinstance(output, (bytes, bytearray)):
+        return bytes(output).decode("utf-8", "replace")
+    if output is None:
+        return ""
+    return json.dumps(output, ensure_ascii=False, default=str)
+
+
+def parse_calls(calls: Sequence[Call]) -> tuple[list[ToolCall], list[Call]]:
+    """The calls that can be run, and those whose arguments are no JSON object."""
+    good: list[ToolCall] = []
+    bad: list[Call] = []
+    for call in calls:
+        try:
+            arguments = json.loads(call.arguments or "{}")
+        except (ValueError, RecursionError):
+            arguments = None
+        if isinstance(arguments, dict):
+            good.append(ToolCall(call.id, call.name, arguments, call.index))
+        else:
+            bad.append(call)
+    return good, bad
