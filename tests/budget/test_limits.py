@@ -138,5 +138,5 @@ def test_parts_that_do_not_fit_are_named_with_their_sizes() -> None:
 
 @pytest.mark.parametrize("value", [0, -1, -10_432])
 def test_a_limit_without_any_room_says_which_settings_to_change(value: int) -> None:
-    with pytest.raises(BudgetError, match="raise `budget`.*lower `output_reserve`"):
+    with pytest.raises(BudgetError, match=r"raise `budget`.*lower `output_reserve`"):
         check_room(value, {})

@@ -12,7 +12,6 @@ from redraft.budget import MARGIN, MAXIMUM, Phase, Rollbacks, choose, commands, 
 from redraft.context import (
     Change,
     Commit,
-    Draft,
     Gate,
     Insert,
     Live,
@@ -39,14 +38,14 @@ def calling(*ids: str, command: str = "ls", name: str = "bash") -> dict[str, Any
         "role": "assistant",
         "content": "",
         "tool_calls": [
-            {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
-            for id in ids
+            {"id": one, "type": "function", "function": {"name": name, "arguments": arguments}}
+            for one in ids
         ],
     }
 
 
-def result(id: str, text: str = "word " * 100) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": id, "content": text}
+def result(call: str, text: str = "word " * 100) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call, "content": text}
 
 
 def said(text: str) -> dict[str, Any]:
@@ -259,11 +258,6 @@ def test_any_command_becomes_one_line_of_at_most_120_characters(text: str) -> No
     assert line == "" or line.isprintable()
 
 
-def needed(context: Live) -> Any:
-    """What must go so that so many tokens are free, with the limit at the context's own size."""
-    return lambda depth: depth + context.tokens - (context.tokens - 1)
-
-
 def test_an_overflow_is_answered_by_a_rollback_while_that_is_possible() -> None:
     answer = overflow(THREE_GROUPS, Rollbacks(), Phase.RUNNING, LIMIT, lambda depth: 1)
     assert answer.choice == choose(THREE_GROUPS, 1)
@@ -311,10 +305,3 @@ def test_ignored_rollbacks_end_in_at_most_fifty_steps_and_a_final_turn() -> None
             context = live().append(keep)
     assert rounds == 51
     assert phase is Phase.FINAL
-
-
-def test_a_draft_is_priced_like_the_turn_that_it_replaces() -> None:
-    """Guards the helper of this file: the door and `choose` speak of the same tokens."""
-    turn = THREE_GROUPS.turns[-1]
-    assert isinstance(THREE_GROUPS.draft(turn.content, turn.origin), Draft)
-    assert THREE_GROUPS.draft(turn.content, turn.origin).tokens == turn.tokens

@@ -14,7 +14,7 @@ import pytest
 
 from redraft.testing import FakeServer, Fault
 
-USER = {"role": "user", "content": "hello"}
+USER: Any = {"role": "user", "content": "hello"}
 
 
 def echo(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,9 +36,9 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
 
 
-def client(server: FakeServer, **options: Any) -> openai.OpenAI:
-    options = {"api_key": "k", "max_retries": 0, "timeout": 20} | options
-    return openai.OpenAI(base_url=server.base_url, **options)
+def client(server: FakeServer, **options: Any) -> Any:
+    defaults: dict[str, Any] = {"api_key": "k", "max_retries": 0, "timeout": 20}
+    return openai.OpenAI(base_url=server.base_url, **(defaults | options))
 
 
 def ask(server: FakeServer, *messages: Mapping[str, Any], **fields: Any) -> Any:
@@ -46,7 +46,7 @@ def ask(server: FakeServer, *messages: Mapping[str, Any], **fields: Any) -> Any:
         return api.chat.completions.create(
             model="m",
             messages=list(messages or (USER,)),
-            **fields,  # type: ignore[arg-type]
+            **fields,
         )
 
 
@@ -74,7 +74,7 @@ def test_a_stream_carries_the_same_answer() -> None:
     with FakeServer(call_tool, count=lambda _: 7) as server, client(server) as api:
         stream = api.chat.completions.create(
             model="m",
-            messages=[USER],  # type: ignore[list-item]
+            messages=[USER],
             stream=True,
             stream_options={"include_usage": True},
         )
@@ -138,9 +138,11 @@ def test_a_prompt_over_the_window_is_refused_in_openais_words() -> None:
 
 
 def test_a_list_that_the_check_complains_about_is_refused() -> None:
-    with FakeServer(echo, check=lambda request: "Orphan tool message.") as server:
-        with pytest.raises(openai.BadRequestError, match=r"Orphan tool message\."):
-            ask(server)
+    with (
+        FakeServer(echo, check=lambda request: "Orphan tool message.") as server,
+        pytest.raises(openai.BadRequestError, match=r"Orphan tool message\."),
+    ):
+        ask(server)
     with FakeServer(echo, check=lambda request: None) as server:
         ask(server)
 
@@ -154,9 +156,9 @@ def test_a_body_that_is_no_request_is_refused(server: FakeServer, body: bytes) -
 def test_a_wrong_key_is_refused_and_the_right_one_taken() -> None:
     with FakeServer(echo, key="right") as server:
         with client(server) as api, pytest.raises(openai.AuthenticationError):
-            api.chat.completions.create(model="m", messages=[USER])  # type: ignore[list-item]
+            api.chat.completions.create(model="m", messages=[USER])
         with client(server, api_key="right") as api:
-            api.chat.completions.create(model="m", messages=[USER])  # type: ignore[list-item]
+            api.chat.completions.create(model="m", messages=[USER])
         assert len(server.bodies) == 2
 
 
@@ -164,7 +166,7 @@ def test_the_models_are_listed_and_others_do_not_exist() -> None:
     with FakeServer(echo, models=["one", "two"]) as server, client(server) as api:
         assert [model.id for model in api.models.list()] == ["one", "two"]
         with pytest.raises(openai.NotFoundError, match="`m` does not exist"):
-            api.chat.completions.create(model="m", messages=[USER])  # type: ignore[list-item]
+            api.chat.completions.create(model="m", messages=[USER])
 
 
 def test_other_paths_do_not_exist(server: FakeServer) -> None:
@@ -188,17 +190,22 @@ def test_each_fault_is_used_by_one_request_and_none_stands_for_no_fault() -> Non
 
 
 def test_a_rate_limit_says_how_long_to_wait() -> None:
-    with FakeServer(echo, faults=[Fault.rate_limit(0.25)]) as server:
-        with pytest.raises(openai.RateLimitError) as caught:
-            ask(server)
+    with (
+        FakeServer(echo, faults=[Fault.rate_limit(0.25)]) as server,
+        pytest.raises(openai.RateLimitError) as caught,
+    ):
+        ask(server)
     assert caught.value.response.headers["retry-after"] == "0.25"
     assert caught.value.response.headers["retry-after-ms"] == "250"
 
 
 def test_a_stalled_answer_outlasts_an_impatient_client() -> None:
-    with FakeServer(echo, faults=[Fault.timeout(300)]) as server:
-        with client(server, timeout=0.2) as api, pytest.raises(openai.APITimeoutError):
-            api.chat.completions.create(model="m", messages=[USER])  # type: ignore[list-item]
+    with (
+        FakeServer(echo, faults=[Fault.timeout(300)]) as server,
+        client(server, timeout=0.2) as api,
+        pytest.raises(openai.APITimeoutError),
+    ):
+        api.chat.completions.create(model="m", messages=[USER])
     # Leaving the block did not wait for the rest of the five minutes.
 
 
@@ -209,9 +216,11 @@ def test_a_delayed_answer_arrives_for_a_patient_client() -> None:
 
 @pytest.mark.parametrize("after", [0, 1, 40])
 def test_a_lost_connection_is_a_connection_error(after: int) -> None:
-    with FakeServer(echo, faults=[Fault.disconnect(after)]) as server:
-        with pytest.raises(openai.APIConnectionError):
-            ask(server)
+    with (
+        FakeServer(echo, faults=[Fault.disconnect(after)]) as server,
+        pytest.raises(openai.APIConnectionError),
+    ):
+        ask(server)
 
 
 def test_a_cut_answer_says_why() -> None:
@@ -231,11 +240,15 @@ def test_a_failing_player_is_told_at_once_and_raised_at_the_end() -> None:
     def broken(request: Mapping[str, Any]) -> dict[str, Any]:
         raise LookupError("no such line in the script")
 
-    with pytest.raises(LookupError, match="no such line"), FakeServer(broken) as server:
-        with client(server, max_retries=3) as api:
-            with pytest.raises(openai.InternalServerError, match="no such line"):
-                api.chat.completions.create(model="m", messages=[USER])  # type: ignore[list-item]
-        assert len(server.bodies) == 1
+    server = FakeServer(broken).start()
+    with (
+        client(server, max_retries=3) as api,
+        pytest.raises(openai.InternalServerError, match="no such line"),
+    ):
+        api.chat.completions.create(model="m", messages=[USER])
+    assert len(server.bodies) == 1
+    with pytest.raises(LookupError, match="no such line"):
+        server.__exit__(None, None, None)
 
 
 def test_many_clients_at_once_are_all_answered_and_recorded(server: FakeServer) -> None:

@@ -40,14 +40,23 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class RequestMade(Event):
-    """A request is about to be sent: `tokens` of `limit`; `reused_raw` of `raw` tokens are, byte for
-    byte, the start of the request before it."""
+    """A request is about to be sent.
+
+    Attributes:
+        tokens: its size.
+        limit: what it may be.
+        raw: its size in raw tokens.
+        reused_raw: how many of these are, byte for byte, the start of the request before.
+        reread_raw: how many belong to turns that were sent before, unchanged, and must be read
+            again because something in front of them changed.
+    """
 
     type: ClassVar[str] = "request_made"
     tokens: int
     limit: int
     raw: int
     reused_raw: int
+    reread_raw: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,12 @@ Ruled out: utils/time.py (time zones only), vendor/ (unused); do not look there 
 Ran: grep -rn strptime src ; pytest tests/test_dates.py -x
 Values: DATE_FMT = "%d.%m.%Y", src/report/cells.py:41 (verified); default zone UTC (not verified)
 Next: mend cells.py:41, then run that test again."""
+text = text[:starts[5]] + "[[CTX_TURN 5 role=assistant]]\\n" + note + "\\n\\n" + text[starts[9]:]
 with open(path, "w", encoding="utf-8", newline="") as file:
-    file.write(text[:starts[5]] + "[[CTX_TURN 5 role=assistant]]\\n" + note + "\\n\\n" + text[starts[9]:])
+    file.write(text)
 EOF'''
-"""Turns 5 to 8 of a file become one note. Tests run it as it stands here."""
+"""Turns 5 to 8 of a file become one note; where a turn is missing it fails before it writes. Tests run it
+as it stands here."""
 
 TOOL_EXAMPLE = (
     '{"edits": [{"turn": 5, "through": 8, "text": "Searched for ... Ruled out: ... Ran: ... '
@@ -75,9 +77,9 @@ _OPENING = (
 _FILE = (
     "Your context is the file `{path}` (also in `$REDRAFT_CONTEXT_FILE`). It is brought up to date "
     "before each command and read back after it; edit it with any command. Each turn begins with a "
-    "line like `{header}`; under it come the text, a `[[CTX_CALL id name]]` line with arguments for "
-    "each tool call, and a `[[CTX_PART ...]]` line for each image or file. `[[CTX_END]]` ends the "
-    "file. Keep header lines whole. Text without a header, also after the end, becomes a note. Find "
+    "line like `{header}`; under it come the text, a `[[CTX_PART ...]]` line for each image or file, and "
+    "a `[[CTX_CALL id name]]` line with its arguments for each tool call. `[[CTX_END]]` ends the "
+    "file. Keep these lines whole. Text without a header, also after the end, becomes a note. Find "
     "text by its header, with code; do not print the file to read what you already see."
 )
 

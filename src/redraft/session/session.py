@@ -178,7 +178,7 @@ class Session:
         if not self.observing and self.interface != "none":
             section = prompts.system_section(
                 str(self._mirror.path) if self._mirror else "",
-                interface=cast("prompts.Interface", self.interface),
+                interface=cast("Literal['file', 'tool', 'both']", self.interface),
                 tag=self.tag,
                 steer=self._steer,
             )
@@ -213,7 +213,16 @@ class Session:
         core = self._core
         raw = self._engine.sent_raw = core.live.tokens
         core.journal.record(Sent(core.round + 1, len(core.live.turns), raw))
-        core.tell(RequestMade(core.round + 1, core.used, core.limit, raw, self._wire.reused))
+        core.tell(
+            RequestMade(
+                core.round + 1,
+                tokens=core.used,
+                limit=core.limit,
+                raw=raw,
+                reused_raw=self._wire.reused,
+                reread_raw=self._wire.reread,
+            )
+        )
         return body
 
     def answer(self) -> Answer:

@@ -20,11 +20,13 @@ class Wire:
 
     Attributes:
         reused: raw tokens of the last request that were, byte for byte, the start of the one before.
+        reread: raw tokens of turns that were sent before, unchanged, and must be read again.
     """
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.reused = 0
+        self.reread = 0
         self._turns: tuple[Turn, ...] = ()
         self._joined: list[Native] = []
         self._legal = False
@@ -55,10 +57,17 @@ class Wire:
         return boundary(messages, same)
 
     def _measure(self, live: Live) -> None:
-        tokens = live.frame_tokens if self._turns else 0
-        for old, new in zip(self._turns, live.turns, strict=False):
+        """Compare with the request before: what a prefix cache serves, and what it served once but
+        cannot serve any more because something before it changed."""
+        before = self._turns
+        at = 0
+        tokens = live.frame_tokens if before else 0
+        for old, new in zip(before, live.turns, strict=False):
             if old is not new:
                 break
+            at += 1
             tokens += old.tokens
+        known = set(map(id, before[at:]))
         self.reused = tokens
+        self.reread = sum(turn.tokens for turn in live.turns[at:] if id(turn) in known)
         self._turns = live.turns
