@@ -32,6 +32,7 @@ EDITS: Mapping[str, float | None] = {"none": None, "early": 0.1, "late": 0.95}
 
 _BASE = 32_000
 _WARM_UP = 2
+_GROWTH = 240  # tokens that a round adds
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Row:
 
     Attributes:
         size: tokens asked for.
-        tokens: raw tokens of the context after the last round.
+        tokens: raw tokens of the context before the first measured round; each adds about 240.
         turns: its turns.
         edit: a key of `EDITS`.
         ms: milliseconds a round.
@@ -58,13 +59,13 @@ class Row:
 
 
 def measure(size: int, edit: str, repeat: int, meter: Meter) -> Row:
-    """Run a series of rounds on a context of `size` tokens, in a world of its own."""
-    world = World(size, meter)
+    """Run a series of rounds, in a world of its own that has about `size` tokens before the first."""
+    world = World(size - _GROWTH * _WARM_UP, meter)
     try:
         for _ in range(_WARM_UP):
             world.round(EDITS[edit])
-        rounds = [world.round(EDITS[edit]) for _ in range(repeat)]
         live = world.session.live
+        rounds = [world.round(EDITS[edit]) for _ in range(repeat)]
     finally:
         world.close()
     totals = [sum(spent.values()) / 1e6 for spent in rounds]

@@ -19,7 +19,7 @@ PHASES = ("ask", "answer", "show", "read")
 the file is read back and the results are counted, gated and appended."""
 
 _OUTPUT_LINES = 45  # a listing of about a thousand tokens
-_FRAME = 1_100  # tokens of the system prompt with its section, the task and the tool
+_FRAME = 1_600  # tokens of the system prompt with its section, the task and the tool
 _SYSTEM = "You are a careful engineer. Work through the task with the bash tool."
 _TASK = "Find out which of the modules leaks its handles, and mend it."
 _TOOL = {

@@ -15,7 +15,7 @@ from contextfile_world import (
     story,
     texts,
 )
-from hypothesis import event, example, given, settings
+from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from redraft.context import Block, Live, reconcile
@@ -55,7 +55,11 @@ def span(live: Live, data: bytes) -> list[int]:
 @st.composite
 def _bytes_edit(draw: st.DrawFn) -> Edit:
     at, length = draw(st.floats(0, 1)), draw(st.sampled_from([0, 1, 2, 12, 30, 200]))
-    new = draw(hostile).encode("utf-8", "replace") if draw(st.booleans()) else draw(st.binary(max_size=3))
+    new = (
+        draw(hostile).encode("utf-8", "replace")
+        if draw(st.booleans())
+        else draw(st.binary(max_size=3))
+    )
 
     def edit(data: bytes) -> bytes:
         start = int(at * len(data))
@@ -71,7 +75,9 @@ def _units_edit(draw: st.DrawFn) -> Edit:
     what = draw(st.sampled_from(["delete", "copy", "move", "swap", "insert", "number", "role"]))
     one, two = draw(st.floats(0, 1)), draw(st.floats(0, 1))
     number = draw(st.integers(1, 12))
-    new = draw(hostile | st.just("ok\n") | st.just(f"[[CTX_TURN {number} role=user]]\nok\n\n"))
+    block = st.sampled_from([number, 99]).map(lambda n: f"[[CTX_TURN {n} role=user]]\nok\n\n")
+    mark = st.sampled_from(["[[CTX_PART 1 image]]\n", "[[CTX_CALL a_0 bash]]\n{}\n", "ok\n"])
+    new = draw(hostile | block | mark)
 
     def edit(data: bytes) -> bytes:
         units = split.split(data)
@@ -197,6 +203,18 @@ def test_a_file_without_turns_is_read_whole() -> None:
     window = window_of(live, END + b"\xef\xbb\xbfnote")
     assert (window.first, window.last) == (0, 0)
     assert window.parsed == Parsed((Block("\ufeffnote"),), ended=True)
+
+
+def test_a_mark_put_between_two_blocks_belongs_to_the_first() -> None:
+    live = story()
+    blocks = rendered(live)
+    data = b"".join([*blocks[:2], b"[[CTX_PART 1 image]]\n", *blocks[2:]])
+    assert [block.parts for block in window_of(live, data).parsed.blocks] == [(1,)]
+
+
+def test_blocks_cut_off_at_the_end_leave_the_others_out_of_the_window() -> None:
+    live = story()
+    assert span(live, b"".join(rendered(live)[:5])) == [8, 9]
 
 
 def test_a_lost_end_mark_is_noticed() -> None:

@@ -12,7 +12,6 @@ from contextfile_world import (
     result,
     says,
     shown,
-    story,
     texts,
 )
 from hypothesis import given
@@ -76,7 +75,9 @@ def test_attributes_follow_the_role_and_are_one_word_each() -> None:
     block = render_turn(turn, attributes={"tokens": 5212, "odd name]]": "a b\n[[CTX_END]]"})
     header = block.splitlines()[0]
     assert header == b"[[CTX_TURN 3 role=assistant tokens=5212 odd_name__=a_b___CTX_END__]]"
-    assert block == with_attributes(render_turn(turn), {"tokens": 5212, "odd name]]": "a b\n[[CTX_END]]"})
+    assert block == with_attributes(
+        render_turn(turn), {"tokens": 5212, "odd name]]": "a b\n[[CTX_END]]"}
+    )
     assert parse(block) == parse(render_turn(turn))
 
 

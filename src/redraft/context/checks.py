@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.context.groups import groups
+from redraft.context.groups import group_at, groups
 from redraft.context.live import Live
-from redraft.context.revision import Move, Revision
-from redraft.context.turn import Draft, Turn
+from redraft.context.plan import difference
+from redraft.context.revision import Change, Insert, Move, Revision
+from redraft.context.turn import Draft, Origin, Turn
 
-__all__ = ["Check", "Proposal", "admissible", "whole_groups"]
+__all__ = ["Check", "Proposal", "admissible", "open_round_last", "whole_groups"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,46 +36,97 @@ Check = Callable[[Proposal], str | None]
 """Returns the rule that is broken, in a few words for the receipt, or None."""
 
 
-def admissible(live: Live, revision: Revision) -> tuple[str, bool]:
+def admissible(live: Live, revision: Revision, positions: Mapping[int, int]) -> tuple[str, bool]:
     """Whether the door may look at a revision at all.
+
+    Args:
+        live: the live context.
+        revision: what is proposed.
+        positions: `live.positions()`.
 
     Returns:
         (rule, own_substrate): the rule that forbids it, or "", and whether that rule is the one on
         plans, which counts as a violation of conservation.
     """
-    positions = live.positions()
+    for rule in _stale(live, revision, positions):
+        return rule, False
+    own = next(_own_plans(live, revision, positions), "")
+    if own:
+        return own, True
+    for change in revision.changes:
+        for rule in _bad_change(live, change, positions[change.number]):
+            return rule, False
+    for rule in _bad_inserts(live, revision, positions):
+        return rule, False
+    return "", False
+
+
+def _stale(live: Live, revision: Revision, positions: Mapping[int, int]) -> Iterator[str]:
+    """Compare and swap: what is touched must be what the proposer saw."""
     numbers = [change.number for change in revision.changes]
     if len(set(numbers)) != len(numbers):
-        return "one turn is changed twice in one revision", False
+        yield "one turn is changed twice in one revision"
     for change in revision.changes:
         at = positions.get(change.number)
         if at is None or live.turns[at].digest != change.digest:
-            return f"turn {change.number} has changed since it was read", False
-    rule = _fixed(live, revision, positions)
-    if rule:
-        return rule
-    for insert in revision.inserts:
-        if isinstance(insert.new, Draft):
-            if insert.after and insert.after not in positions:
-                return f"turn {insert.after}, which a note follows, is gone", False
-            if not _plain(insert.new):
-                return "a new turn can only be plain text with role user or assistant", False
-        elif insert.new.number in positions:
-            return f"turn {insert.new.number} is in the context already", False
-    return _roles(live, revision, positions), False
+            yield f"turn {change.number} has changed since it was read"
 
 
-def _fixed(live: Live, revision: Revision, positions: Mapping[int, int]) -> tuple[str, bool] | None:
+def _own_plans(live: Live, revision: Revision, positions: Mapping[int, int]) -> Iterator[str]:
+    """No plan touches itself: the round in progress is closed to all, a policy's plans to policies."""
     open_at = live.open_at
     for change in revision.changes:
         at = positions[change.number]
-        if at < live.head or live.turns[at].role == "system":
-            return f"turn {change.number} is pinned: system prompt and task stay as they are", False
-        if at >= open_at:
-            return f"turn {change.number} belongs to the round in progress; wait one round", True
-        if revision.author in ("policy", "harness") and change.number in live.plans:
-            return f"turn {change.number} is a plan of the policy itself", True
-    return None
+        if at >= max(open_at, live.head):
+            yield f"turn {change.number} belongs to the round in progress; wait one round"
+        elif revision.author in ("policy", "harness") and change.number in live.plans:
+            yield f"turn {change.number} is a plan of the policy itself"
+
+
+def _bad_change(live: Live, change: Change, at: int) -> Iterator[str]:
+    """A change keeps its turn's role, or becomes a user's plain text; it never gains authority."""
+    number, new, old = change.number, change.new, live.turns[at]
+    if at < live.head or old.role == "system":
+        yield f"turn {number} is pinned: system prompt and task stay as they are"
+    if isinstance(new, Turn):
+        if (new.number, new.place) != (old.number, old.place):
+            yield f"turn {number} cannot become another turn"
+    elif new is not None:
+        role = new.content.role
+        if role != old.role and not (role == "user" and _plain(new)):
+            yield f"turn {number} cannot change its role from {old.role} to {role}"
+        if new.origin is Origin.ORIGINAL:
+            yield _MINTED
+
+
+_MINTED = "rewritten words cannot pass for the original ones"
+
+
+def _bad_inserts(live: Live, revision: Revision, positions: Mapping[int, int]) -> Iterator[str]:
+    back: set[int] = set()
+    for insert in revision.inserts:
+        new = insert.new
+        if isinstance(new, Turn):
+            if new.number in positions or new.number in back:
+                yield f"turn {new.number} is in the context already"
+            if new.number >= live.next_number:
+                yield f"turn {new.number} was never in this context"
+            back.add(new.number)
+        else:
+            yield from _bad_note(live, insert, new, positions)
+
+
+def _bad_note(
+    live: Live, insert: Insert, new: Draft, positions: Mapping[int, int]
+) -> Iterator[str]:
+    if insert.after and insert.after not in positions:
+        yield f"turn {insert.after}, which a note follows, is gone"
+    if not _plain(new):
+        yield "a new turn can only be plain text with role user or assistant"
+    if new.origin is Origin.ORIGINAL:
+        yield _MINTED
+    if live.open_at < live.head:
+        yield "the pinned prefix ends in the round in progress; wait one round"
 
 
 def _plain(draft: Draft) -> bool:
@@ -81,31 +134,34 @@ def _plain(draft: Draft) -> bool:
     return content.role in ("user", "assistant") and not content.calls and content.answers is None
 
 
-def _roles(live: Live, revision: Revision, positions: Mapping[int, int]) -> str:
-    """A change keeps its turn's role, or becomes a user's plain text; it never gains authority."""
-    for change in revision.changes:
-        if not isinstance(change.new, Draft):
-            continue
-        old = live.turns[positions[change.number]]
-        role = change.new.content.role
-        if role != old.role and not (role == "user" and _plain(change.new)):
-            return f"turn {change.number} cannot change its role from {old.role} to {role}"
-    return ""
-
-
 def whole_groups(proposal: Proposal) -> str | None:
     """No call without its result and no result without its call that was not so before."""
-    new = _loose(proposal.after.turns) - _loose(proposal.before.turns)
-    return "a call and its result would be parted" if new else None
+    before, after = proposal.before.turns, proposal.after.turns
+    stretch = difference(before, after)
+    # Turns outside of the stretch are the same, so groups outside of it and its border are too.
+    start = group_at(before, stretch.start - 1).start if stretch.start else 0
+    broken = _loose(after, start, stretch.after) - _loose(before, start, stretch.before)
+    return "a call and its result would be parted" if broken else None
 
 
-def _loose(turns: Sequence[Turn]) -> set[tuple[int, str]]:
-    """Every call that lacks its result, and every result that lacks its call."""
-    loose: set[tuple[int, str]] = set()
-    for group in groups(turns):
+def _loose(turns: Sequence[Turn], start: int, end: int) -> Counter[tuple[int, str]]:
+    """Every call without its result, and every result without its call, from `start` to the first
+    turn at or behind `end` that is no result. Counted: ids repeat."""
+    while end < len(turns) and turns[end].role == "tool":
+        end += 1
+    loose: Counter[tuple[int, str]] = Counter()
+    for group in groups(turns, start, end):
         head = group.head
         if head.role == "tool":
-            loose.add((head.number, ""))
-        elif head.content.calls:
-            loose |= {(head.number, head.content.calls[at].id) for at in group.open_calls}
+            loose[head.number, ""] += 1
+        loose.update((head.number, head.content.calls[at].id) for at in group.open_calls)
     return loose
+
+
+def open_round_last(proposal: Proposal) -> str | None:
+    """Results are appended at the end, so nothing may stand behind the calls that wait for them."""
+    before, after = proposal.before, proposal.after
+    waiting = before.turns[before.open_at :]
+    if after.turns[len(after.turns) - len(waiting) :] == waiting:
+        return None
+    return "the round in progress must stay the last"

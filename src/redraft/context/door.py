@@ -6,10 +6,11 @@ journals a commit, then swaps the live context, then shows the receipt.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from redraft.context.checks import Check, Proposal, admissible, whole_groups
+from redraft.context.checks import Check, Proposal, admissible, open_round_last, whole_groups
 from redraft.context.gates import Verdict, judge
 from redraft.context.ledger import Deltas
 from redraft.context.live import Live
@@ -26,7 +27,7 @@ from redraft.context.revision import (
     Status,
 )
 from redraft.context.settle import Settled, settle
-from redraft.context.turn import Draft, Turn
+from redraft.context.turn import Draft, Turn, place_before
 from redraft.errors import RewriteBudgetViolation
 
 __all__ = ["commit"]
@@ -48,28 +49,29 @@ def commit(
     """
     # The order is the rule: (1) may it be looked at, (2) is anything left of it once it is made
     # whole, (3) what does it cost, (4) does the gate let it pass, (5) does any check object.
-    rule, own_substrate = admissible(live, revision)
+    positions = live.positions()
+    rule, own_substrate = admissible(live, revision, positions)
     if rule:
         return _refuse(live, revision, limit, _violation(own_substrate, rule))
-    settled = settle(live, revision)
+    settled = settle(live, revision, positions)
     if not settled.slots and not settled.inserts:
         return _nothing(live, revision, limit, settled)
-    after, moves = _apply(live, settled)
+    after, moves = _apply(live, settled, positions)
     deltas = _price(live, revision, moves)
     verdict = judge(revision.gate, deltas, limit, marginal=revision.marginal)
     if verdict.status is Status.REJECTED:
-        return _refuse(live, revision, limit, verdict)
-    done = _settled(live, revision, settled)
+        return _refuse(live, revision, limit, verdict, after.tokens)
+    done = _settled(live, revision, settled, positions)
     proposal = Proposal(live, after, done, moves)
-    for check in (whole_groups, *checks):
+    for check in (whole_groups, open_round_last, *checks):
         objection = check(proposal)
         if objection:
-            return _refuse(live, revision, limit, Verdict(Status.REJECTED, objection))
+            verdict = Verdict(Status.REJECTED, objection)
+            return _refuse(live, revision, limit, verdict, after.tokens)
     receipt = Receipt(
         verdict.status, live.tokens, after.tokens, limit=limit, notes=tuple(settled.notes)
     )
-    disturbed = reach(live.turns, after.turns, live.meter.text)
-    return Commit(after, receipt, done, tuple(moves), deltas, disturbed)
+    return Commit(after, receipt, done, tuple(moves), deltas, reach(live.turns, after.turns))
 
 
 def _violation(own_substrate: bool, rule: str) -> Verdict:
@@ -77,8 +79,12 @@ def _violation(own_substrate: bool, rule: str) -> Verdict:
     return Verdict(Status.REJECTED, rule, violation)
 
 
-def _refuse(live: Live, revision: Revision, limit: int, verdict: Verdict) -> Refusal:
-    receipt = Receipt(Status.REJECTED, live.tokens, live.tokens, verdict.rule, limit)
+def _refuse(
+    live: Live, revision: Revision, limit: int, verdict: Verdict, proposed: int = 0
+) -> Refusal:
+    receipt = Receipt(
+        Status.REJECTED, live.tokens, live.tokens, verdict.rule, limit, proposed=proposed
+    )
     return Refusal(receipt, revision, verdict.violation)
 
 
@@ -91,9 +97,10 @@ def _nothing(live: Live, revision: Revision, limit: int, settled: Settled) -> Re
     )
 
 
-def _settled(live: Live, revision: Revision, settled: Settled) -> Revision:
+def _settled(
+    live: Live, revision: Revision, settled: Settled, positions: Mapping[int, int]
+) -> Revision:
     """The revision as it is applied, with the turns that the rules drew in."""
-    positions = live.positions()
     changes = tuple(
         Change(number, live.turns[positions[number]].digest, new)
         for number, new in settled.slots.items()
@@ -114,13 +121,11 @@ class _Build:
     anchor: int = 0
 
     def step(self, old: Turn, new: Draft | Turn | None) -> None:
-        """Replace or remove one turn."""
+        """Replace or remove one turn; it keeps its number and place."""
         if new is None:
             self.moves.append(Move(old, None, self.anchor))
             return
-        turn = (
-            new if isinstance(new, Turn) else Turn(old.number, new.content, new.origin, new.tokens)
-        )
+        turn = Turn.of(new, old.number, old.place) if isinstance(new, Draft) else new
         self.moves.append(Move(old, turn))
         self.keep([turn])
 
@@ -130,11 +135,12 @@ class _Build:
             self.turns.extend(turns)
             self.anchor = turns[-1].number
 
-    def add(self, insert: Insert) -> None:
-        """Add a turn; it is no anchor, since undoing this very commit removes it."""
+    def add(self, insert: Insert, following: Turn | None) -> None:
+        """Add a turn in front of `following`; it is no anchor, since undoing this very commit
+        removes it."""
         new = insert.new
         if isinstance(new, Draft):
-            new = Turn(self.number, new.content, new.origin, new.tokens)
+            new = Turn.of(new, self.number, place_before(following, self.number))
             self.number += 1
         self.turns.append(new)
         self.moves.append(Move(None, new))
@@ -142,28 +148,25 @@ class _Build:
             self.plans.add(new.number)
 
 
-def _apply(live: Live, settled: Settled) -> tuple[Live, list[Move]]:
+def _apply(live: Live, settled: Settled, positions: Mapping[int, int]) -> tuple[Live, list[Move]]:
     """The new live context; turns that nothing touches are taken over in slices."""
-    positions = live.positions()
-    added: dict[int, list[Insert]] = {}
-    for insert in settled.inserts:
-        at = positions[insert.after] if insert.after else live.head - 1
-        added.setdefault(at, []).append(insert)
+    turns = live.turns
+    added = _gaps(live, settled.inserts, positions)
     stops = sorted({positions[number] for number in settled.slots} | added.keys())
     build = _Build(live.next_number)
     done = 0
     for at in stops:
-        build.keep(live.turns[done : max(at, 0)])
+        build.keep(turns[done : max(at, 0)])
         if at >= 0:
-            old = live.turns[at]
+            old = turns[at]
             if old.number in settled.slots:
                 build.step(old, settled.slots[old.number])
             else:
                 build.keep([old])
-        for insert in added.get(at, ()):
-            build.add(insert)
         done = at + 1
-    build.keep(live.turns[done:])
+        for insert in added.get(at, ()):
+            build.add(insert, turns[done] if done < len(turns) else None)
+    build.keep(turns[done:])
     tokens = live.tokens
     for move in build.moves:
         tokens += (move.new.tokens if move.new else 0) - (move.old.tokens if move.old else 0)
@@ -175,6 +178,29 @@ def _apply(live: Live, settled: Settled) -> tuple[Live, list[Move]]:
         plans=live.plans | build.plans if build.plans else live.plans,
     )
     return after, build.moves
+
+
+def _gaps(
+    live: Live, inserts: Sequence[Insert], positions: Mapping[int, int]
+) -> dict[int, list[Insert]]:
+    """What is added behind which position. A turn that returns goes to its place; new turns stand
+    behind it, in the order in which they were proposed."""
+    added: dict[int, list[Insert]] = {}
+    back = [insert for insert in inserts if isinstance(insert.new, Turn)]
+    back.sort(key=_place)
+    for insert in back:
+        at = bisect_left(live.turns, _place(insert), key=lambda turn: turn.place) - 1
+        added.setdefault(at, []).append(insert)
+    for insert in inserts:
+        if isinstance(insert.new, Draft):
+            at = positions[insert.after] if insert.after else live.head - 1
+            added.setdefault(at, []).append(insert)
+    return added
+
+
+def _place(insert: Insert) -> tuple[int, ...]:
+    assert isinstance(insert.new, Turn)
+    return insert.new.place
 
 
 def _price(live: Live, revision: Revision, moves: Sequence[Move]) -> Deltas:

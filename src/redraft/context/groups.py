@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.context.turn import Origin, Turn
+from redraft.dialects.base import Call
 
-__all__ = ["Group", "group_at", "groups", "is_final", "open_start", "unanswered"]
+__all__ = ["Group", "group_at", "groups", "is_final", "is_unanswered", "open_start", "unanswered"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +30,52 @@ class Group:
         return self.turns[0]
 
     @property
+    def pairs(self) -> Mapping[int, int]:
+        """Which call each result answers: the result's number -> the call's index.
+
+        Providers repeat ids within one turn too, so the n-th result with an id answers the n-th call
+        with it; results beyond that (first pending, then final) answer the last one.
+        """
+        indexes = _indexes(self.head.content.calls)
+        seen: dict[str, int] = {}
+        pairs: dict[int, int] = {}
+        for turn in self.turns[1:]:
+            name = turn.content.answers or ""
+            at = seen.get(name, 0)
+            seen[name] = at + 1
+            pairs[turn.number] = indexes[name][min(at, len(indexes[name]) - 1)]
+        return pairs
+
+    @property
     def open_calls(self) -> tuple[int, ...]:
         """Indexes of the head's calls that have no result."""
-        answered = {turn.content.answers for turn in self.turns[1:]}
-        return tuple(call.index for call in self.head.content.calls if call.id not in answered)
+        calls = self.head.content.calls
+        if not calls:
+            return ()
+        answered = set(self.pairs.values())
+        return tuple(call.index for call in calls if call.index not in answered)
 
 
-def groups(turns: Sequence[Turn], start: int = 0) -> Iterator[Group]:
-    """The groups of `turns` from position `start` on, in order; a turn without calls is its own."""
-    at = start
-    while at < len(turns):
-        end = _end(turns, at)
-        yield Group(at, end, tuple(turns[at:end]))
-        at = end
+def _indexes(calls: Sequence[Call]) -> dict[str, list[int]]:
+    indexes: dict[str, list[int]] = {}
+    for call in calls:
+        indexes.setdefault(call.id, []).append(call.index)
+    return indexes
+
+
+def groups(turns: Sequence[Turn], start: int = 0, end: int | None = None) -> Iterator[Group]:
+    """The groups of `turns` in order; a turn without calls is its own.
+
+    Args:
+        turns: the live context's turns.
+        start: the position of the first group.
+        end: no group begins at or behind it; the end of `turns` where it is None.
+    """
+    at, stop = start, len(turns) if end is None else end
+    while at < stop:
+        following = _end(turns, at)
+        yield Group(at, following, tuple(turns[at:following]))
+        at = following
 
 
 def group_at(turns: Sequence[Turn], position: int) -> Group:
@@ -86,18 +120,17 @@ def is_final(turn: Turn) -> bool:
     return turn.role == "assistant" and not turn.content.calls and turn.origin is Origin.ORIGINAL
 
 
-def unanswered(turns: Sequence[Turn], answered: int) -> frozenset[int]:
-    """Numbers of the user turns that no final assistant turn has answered.
-
-    Only the user's own words count: notes, summaries and notices with the user role do not.
+def is_unanswered(turn: Turn, answered: int) -> bool:
+    """Whether `turn` is the user's own words, and newer than the last answer.
 
     Args:
-        turns: the live context's turns.
+        turn: any turn; notes, summaries and notices with the user role are not the user's words.
         answered: the number of the newest turn that ended an exchange, 0 for none. A number, not a
             search, so that an edit of an old answer does not reopen its question.
     """
-    return frozenset(
-        turn.number
-        for turn in turns
-        if turn.number > answered and turn.role == "user" and turn.origin is Origin.ORIGINAL
-    )
+    return turn.number > answered and turn.role == "user" and turn.origin is Origin.ORIGINAL
+
+
+def unanswered(turns: Sequence[Turn], answered: int) -> frozenset[int]:
+    """Numbers of the user turns that no final assistant turn has answered; see `is_unanswered`."""
+    return frozenset(turn.number for turn in turns if is_unanswered(turn, answered))

@@ -129,11 +129,20 @@ class Ledger:
     spend: list[Spend] = field(default_factory=list)
 
     def total(self) -> Row:
-        """All rows as one: it balances because each of them does."""
+        """All rows as one.
+
+        Raises:
+            LedgerError: a row does not begin where the one before it ended.
+        """
         if not self.rows:
             return Row(0, 0, after=0)
         total = Row(0, self.rows[0].before)
         for row in self.rows:
+            if row.before != total.expected:
+                raise LedgerError(
+                    f"round {row.round} begins with {row.before} tokens, the one before it ended with "
+                    f"{total.expected}; this is a fault in redraft, please report it with the rows"
+                )
             total = total.add(
                 intake=row.intake,
                 freed=row.freed,

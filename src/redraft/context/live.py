@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redraft.context.groups import is_final, open_start, unanswered
+from redraft.context.groups import is_final, is_unanswered, open_start
 from redraft.context.turn import Draft, Origin, Turn
 from redraft.dialects.base import Content, Dialect, Frame
 from redraft.tokens import Meter
@@ -22,7 +22,7 @@ class Live:
         dialect: how turns go on the wire.
         meter: how they are counted.
         frame: everything of a request that is not turns.
-        turns: all turns, the pinned prefix first.
+        turns: all turns, the pinned prefix first, in the order of their places.
         head: how many leading turns are the pinned prefix.
         tokens: raw tokens of the whole: the frame's and every turn's.
         next_number: the number that the next new turn gets.
@@ -65,22 +65,20 @@ class Live:
                 start and the first user turn, the task (DESIGN.md section 2).
         """
         contents = tuple(contents)
-        head = _prefix(contents) if head is None else min(head, len(contents))
+        head = _prefix(contents) if head is None else max(0, min(head, len(contents)))
         cost = meter.frame(frame)
         empty = cls(dialect, meter, frame, (), 0, cost, 1, frame_tokens=cost)
         return replace(empty.append(contents), head=head)
 
     def draft(self, content: Content, origin: Origin) -> Draft:
         """Price `content` as a turn of this context."""
-        return Draft(content, origin, self.meter.content(content))
+        reasoning = self.meter.text(content.hidden) if content.hidden else 0
+        return Draft(content, origin, self.meter.content(content), reasoning)
 
     def append(self, contents: Iterable[Content], origin: Origin = Origin.ORIGINAL) -> Live:
         """The same context with new turns at its end: the only change besides the door's."""
         drafts = [self.draft(content, origin) for content in contents]
-        turns = tuple(
-            Turn(self.next_number + at, draft.content, draft.origin, draft.tokens)
-            for at, draft in enumerate(drafts)
-        )
+        turns = tuple(Turn.of(draft, self.next_number + at) for at, draft in enumerate(drafts))
         finals = [turn.number for turn in turns if is_final(turn)]
         return replace(
             self,
@@ -111,18 +109,39 @@ class Live:
         """Where the open group begins; `len(turns)` where no call waits for its result."""
         return open_start(self.turns)
 
+    def holds(self, position: int) -> bool:
+        """Whether no revision may change the turn at `position`.
+
+        Held are the pinned prefix, system turns wherever they stand, pins, and the user's turns that
+        have no answer yet.
+        """
+        turn = self.turns[position]
+        return (
+            position < self.head
+            or turn.role == "system"
+            or turn.number in self.pins
+            or is_unanswered(turn, self.answered)
+        )
+
     def protected(self) -> frozenset[int]:
-        """Numbers of turns that a revision may not change: the pinned prefix, system turns wherever
-        they stand, pins, and unanswered user turns."""
-        prefix = {turn.number for turn in self.turns[: self.head]}
-        systems = {turn.number for turn in self.turns[self.head :] if turn.role == "system"}
-        return self.pins.union(prefix, systems, unanswered(self.turns, self.answered))
+        """Numbers of the turns that no revision may change; see `holds`."""
+        held = (turn.number for at, turn in enumerate(self.turns) if self.holds(at))
+        return self.pins.union(held)
 
     def editable(self) -> Sequence[Turn]:
         """The turns that the context file shows: all but pinned prefix, system turns and the open
         group (a plan may not touch itself)."""
         turns = self.turns[self.head : max(self.head, self.open_at)]
         return [turn for turn in turns if turn.role != "system"]
+
+    def candidates(self) -> Sequence[Turn]:
+        """The turns that a policy may rewrite: editable, not held, and no plan of its own making."""
+        stop = max(self.head, self.open_at)
+        return [
+            self.turns[at]
+            for at in range(self.head, stop)
+            if not self.holds(at) and self.turns[at].number not in self.plans
+        ]
 
     def recount(self) -> int:
         """Every token counted anew: a checkpoint, which must equal `tokens`."""

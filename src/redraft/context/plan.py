@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from redraft.context.turn import Turn
 
-__all__ = ["Reach", "reach"]
+__all__ = ["Reach", "Stretch", "difference", "reach"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +32,45 @@ class Reach:
     reasoning: int
 
 
-def reach(before: Sequence[Turn], after: Sequence[Turn], count_text: object = None) -> Reach:
+def reach(before: Sequence[Turn], after: Sequence[Turn]) -> Reach:
     """Compare two contexts turn by turn.
 
     Args:
         before, after: the turns of the two, in order.
-        count_text: `Meter.text`, used on hidden reasoning; None counts none.
     """
-    first = 0
-    for old, new in zip(before, after, strict=False):
-        if old is not new:
-            break
-        first += 1
+    first = _common(before, after)
     tail = after[first:]
-    hidden = [turn.content.hidden for turn in tail if turn.content.hidden]
-    reasoning = sum(count_text(text) for text in hidden) if callable(count_text) else 0
     return Reach(
         first,
         tail[0].number if tail else 0,
         sum(turn.tokens for turn in tail),
-        reasoning,
+        sum(turn.reasoning for turn in tail),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Where two contexts differ: `[start, before)` of the one became `[start, after)` of the other."""
+
+    start: int
+    before: int
+    after: int
+
+
+def difference(before: Sequence[Turn], after: Sequence[Turn]) -> Stretch:
+    """The smallest stretch outside of which two contexts hold the same turns."""
+    start = _common(before, after)
+    old, new = len(before), len(after)
+    while old > start and new > start and before[old - 1] is after[new - 1]:
+        old -= 1
+        new -= 1
+    return Stretch(start, old, new)
+
+
+def _common(before: Sequence[Turn], after: Sequence[Turn]) -> int:
+    at = 0
+    for old, new in zip(before, after, strict=False):
+        if old is not new:
+            break
+        at += 1
+    return at

@@ -6,19 +6,22 @@ has one meaning (DESIGN.md section 5). A turn is recognised by its number and by
 
 from __future__ import annotations
 
-import json
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from redraft.context.live import Live
 from redraft.context.revision import Change, Gate, Insert, Revision
-from redraft.context.shown import mark, same, visible, with_old_lines
+from redraft.context.shown import canonical, mark, same, visible, with_old_lines
 from redraft.context.turn import Draft, Origin, Turn, edited_origin
+from redraft.dialects.arguments import is_json_object
 from redraft.dialects.base import Call, Part
 
 __all__ = ["Block", "CallMark", "reconcile"]
 
 KEPT_ARGUMENTS = "arguments that are not a JSON object were kept as they were"
+
+_Key = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +61,23 @@ class Block:
             and same(self.text, visible(content.text))
         )
 
+    @property
+    def key(self) -> _Key:
+        """Equal to `_turn_key` of a turn exactly where this block shows it."""
+        calls = tuple((call.id, canonical(call.arguments)) for call in self.calls)
+        return (self.parts, calls, canonical(self.text))
+
+
+def _turn_key(turn: Turn) -> _Key:
+    content = turn.content
+    calls = tuple((mark(call.id), canonical(visible(call.arguments))) for call in content.calls)
+    parts = tuple(part.index + 1 for part in content.parts)
+    return (parts, calls, canonical(visible(content.text)))
+
 
 @dataclass(slots=True)
 class _Reading:
-    """Which block is which turn, and what is left over, in the file's order."""
+    """Which block is which turn, and what is left over, each behind which turn, in file order."""
 
     found: dict[int, Block] = field(default_factory=dict)
     loose: list[tuple[int, Block]] = field(default_factory=list)
@@ -73,9 +89,9 @@ def reconcile(
     """The revision that turns what was shown into what now stands there.
 
     Args:
-        live: the live context that was shown.
-        window: the turns whose place in the file may have changed, in order; all others still
-            stand where they stood, byte for byte.
+        live: the live context now.
+        window: the turns whose place in the file may have changed, as they were shown, in order;
+            all others still stand where they stood, byte for byte.
         blocks: what stands in that place now.
         gate: the rule on size that the revision will have to pass.
 
@@ -90,22 +106,30 @@ def reconcile(
         if block is None:
             changes.append(Change(turn.number, turn.digest, None))
         elif not block.shows(turn):
-            changes.append(Change(turn.number, turn.digest, _edited(live, turn, block, notes)))
+            draft = _edited(live, turn, block, notes)
+            if draft is not None:
+                changes.append(Change(turn.number, turn.digest, draft))
     return Revision(
         author="model",
         source="file",
         changes=tuple(changes),
-        inserts=tuple(_inserts(live, reading.loose)),
+        inserts=tuple(_inserts(live, window, reading.loose)),
         gate=gate,
         notes=tuple(dict.fromkeys(notes)),
     )
 
 
 def _before(live: Live, window: Sequence[Turn]) -> int:
-    """The number of the turn in front of the window; 0 at the start of the editable region."""
+    """The number of the turn in front of the window; 0 at the start of the editable region.
+
+    The context may have changed since the window was shown (another tool of the same round): then
+    the window's first turn is a place, not an object.
+    """
     turns = live.editable()
-    at = turns.index(window[0]) if window else len(turns)
-    return turns[at - 1].number if at else 0
+    if not window:
+        return turns[-1].number if turns else 0
+    earlier = [turn.number for turn in turns if turn.place < window[0].place]
+    return earlier[-1] if earlier else 0
 
 
 def _match(window: Sequence[Turn], blocks: Sequence[Block], before: int) -> _Reading:
@@ -113,22 +137,22 @@ def _match(window: Sequence[Turn], blocks: Sequence[Block], before: int) -> _Rea
     one; (3) under an unknown number, a missing turn with this very body; (4) else a note."""
     turns = {turn.number: turn for turn in window}
     taken: dict[int, int] = {}
+    strangers: list[int] = []
     for at, block in enumerate(blocks):
         turn = turns.get(block.number) if block.number is not None else None
-        if turn is None or block.role not in ("", turn.role):
+        if turn is None:
+            if block.number is not None:
+                strangers.append(at)
+            continue
+        if block.role not in ("", turn.role):
             continue
         held = taken.get(turn.number)
         if held is None or (block.shows(turn) and not blocks[held].shows(turn)):
             taken[turn.number] = at  # (1), (2)
     claimed = {at: turns[number] for number, at in taken.items()}
-    missing = [turn for turn in window if turn.number not in taken]
-    for at, block in enumerate(blocks):
-        if at in claimed or block.number is None or block.number in turns:
-            continue
-        turn = next((t for t in missing if block.role in ("", t.role) and block.shows(t)), None)
-        if turn is not None:
-            claimed[at] = turn  # (3)
-            missing.remove(turn)
+    if strangers and len(taken) < len(window):
+        missing = [turn for turn in window if turn.number not in taken]
+        claimed |= _renumbered(missing, blocks, strangers)  # (3)
     reading = _Reading()
     anchor = before
     for at, block in enumerate(blocks):
@@ -140,28 +164,61 @@ def _match(window: Sequence[Turn], blocks: Sequence[Block], before: int) -> _Rea
     return reading
 
 
-def _inserts(live: Live, loose: Iterable[tuple[int, Block]]) -> list[Insert]:
-    """Notes; neighbours of one role become one."""
-    merged: list[tuple[int, str, str]] = []
+def _renumbered(
+    missing: Sequence[Turn], blocks: Sequence[Block], strangers: Iterable[int]
+) -> dict[int, Turn]:
+    """Blocks under unknown numbers that are missing turns, by body; a header without a role fits
+    any. By key, since a script may have renumbered the whole file."""
+    waiting: dict[tuple[str, _Key], deque[Turn]] = defaultdict(deque)
+    for turn in missing:
+        key = _turn_key(turn)
+        waiting[turn.role, key].append(turn)
+        waiting["", key].append(turn)
+    claimed: dict[int, Turn] = {}
+    found: set[int] = set()
+    for at in strangers:
+        queue = waiting.get((blocks[at].role, blocks[at].key))
+        while queue and queue[0].number in found:
+            queue.popleft()
+        if queue:
+            claimed[at] = queue.popleft()
+            found.add(claimed[at].number)
+    return claimed
+
+
+def _inserts(
+    live: Live, window: Sequence[Turn], loose: Iterable[tuple[int, Block]]
+) -> list[Insert]:
+    """Notes; neighbours of one role and origin become one."""
+    turns = {turn.number: turn for turn in window}
+    merged: list[tuple[int, str, Origin, str]] = []
     for anchor, block in loose:
         text = _flat(block)
-        role = "assistant" if block.role == "assistant" else "user"
+        role, origin = _standing(block, turns.get(block.number or 0))
         if not text.strip():
             continue
-        if merged and merged[-1][:2] == (anchor, role):
-            merged[-1] = (anchor, role, f"{merged[-1][2]}\n\n{text}")
+        if merged and merged[-1][:3] == (anchor, role, origin):
+            merged[-1] = (anchor, role, origin, f"{merged[-1][3]}\n\n{text}")
         else:
-            merged.append((anchor, role, text))
+            merged.append((anchor, role, origin, text))
     return [
         Insert(
             anchor,
             live.draft(
-                live.dialect.note("assistant" if role == "assistant" else "user", text),
-                Origin.NOTE,
+                live.dialect.note("assistant" if role == "assistant" else "user", text), origin
             ),
         )
-        for anchor, role, text in merged
+        for anchor, role, origin, text in merged
     ]
+
+
+def _standing(block: Block, known: Turn | None) -> tuple[str, Origin]:
+    """Role and origin of a note. What says that it is a tool's output, or is the very text of one
+    under another role, stays a tool's output: a header does not raise it."""
+    of_tool = known is not None and (known.role == "tool" or known.origin is Origin.TOOL)
+    if block.role == "tool" or (of_tool and known is not None and block.shows(known)):
+        return "user", Origin.TOOL
+    return ("assistant" if block.role == "assistant" else "user"), Origin.NOTE
 
 
 def _flat(block: Block) -> str:
@@ -170,11 +227,15 @@ def _flat(block: Block) -> str:
     return "\n".join([block.text, *marks] if block.text else marks)
 
 
-def _edited(live: Live, turn: Turn, block: Block, notes: list[str]) -> Draft:
-    calls, strangers = _calls(turn.content.calls, block.calls, notes)
-    text = with_old_lines(turn.content.text, _flat(replace(block, calls=strangers)))
-    parts = _parts(turn.content.parts, block.parts)
-    content = live.dialect.write(turn.content, text, calls, parts)
+def _edited(live: Live, turn: Turn, block: Block, notes: list[str]) -> Draft | None:
+    """The turn as the block has it; None where nothing of it may or does change."""
+    old = turn.content
+    calls, strangers = _calls(old.calls, block.calls, notes)
+    text = with_old_lines(old.text, _flat(replace(block, calls=strangers)))
+    parts = _parts(old.parts, block.parts)
+    if (text, tuple(calls), tuple(parts)) == (old.text, old.calls, old.parts):
+        return None
+    content = live.dialect.write(old, text, calls, parts)
     return live.draft(content, edited_origin(turn))
 
 
@@ -198,7 +259,7 @@ def _calls(
 def _call(call: Call, item: CallMark, notes: list[str]) -> Call:
     if _same_call(item, call):
         return call
-    if _is_object(item.arguments) or not _is_object(call.arguments):
+    if call.free or is_json_object(item.arguments):
         return replace(call, arguments=item.arguments)
     notes.append(KEPT_ARGUMENTS)
     return call
@@ -206,13 +267,6 @@ def _call(call: Call, item: CallMark, notes: list[str]) -> Call:
 
 def _same_call(item: CallMark, call: Call) -> bool:
     return item.id == mark(call.id) and same(item.arguments, visible(call.arguments))
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
 
 
 def _parts(parts: Sequence[Part], marks: Sequence[int]) -> list[Part]:

@@ -79,7 +79,8 @@ class Insert:
     """A turn is added.
 
     Attributes:
-        after: the number of the turn that it follows; 0 for the start of the editable region.
+        after: the number of the turn that it follows; 0 for the start of the editable region. Of no
+            meaning for a `Turn`, which goes back to its place.
         new: the turn. A `Turn` comes back with its number (undo).
         plan: whether it is a policy's own rationale, which no policy may ever rewrite.
     """
@@ -129,6 +130,7 @@ class Receipt:
         rule: which rule refused, or what the proposer should know.
         limit: the raw limit that it was held against.
         notes: further short remarks, e.g. that protected turns were kept.
+        proposed: raw tokens of the context that a gate or a check refused; 0 where none did.
     """
 
     status: Status
@@ -137,6 +139,7 @@ class Receipt:
     rule: str = ""
     limit: int = 0
     notes: tuple[str, ...] = ()
+    proposed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Make a revision whole: groups stay together, protected turns stay as they are, nothing is empty.
+"""Make a revision whole: groups stay together, held turns stay as they are, nothing is empty.
 
 The rules are those of DESIGN.md section 4 (2, 3, 9). A proposer need not know them: what it asks for
 is settled here, in one place for the file, the tools, every policy and the rollback, and the receipt
@@ -7,14 +7,14 @@ says what was kept.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from redraft.context.groups import Group, group_at
 from redraft.context.live import Live
 from redraft.context.revision import Insert, Revision
 from redraft.context.turn import Draft, Origin, Turn
-from redraft.dialects.base import Content
+from redraft.dialects.base import Call, Content
 from redraft.dialects.rules import framed
 
 __all__ = ["STUB", "Settled", "settle"]
@@ -22,17 +22,20 @@ __all__ = ["STUB", "Settled", "settle"]
 STUB = "[result removed from context]"
 """What stands for a result that was emptied or deleted while its call stands."""
 
-KEPT_PROTECTED = "protected turns kept"
+KEPT_HELD = "protected turns kept"
 KEPT_CALL = "a call without its result was kept"
 STUBBED = "a result whose call stands became a stub"
+FLATTENED = "a result whose call went stays as text"
+
+Slot = Draft | Turn | None
 
 
 @dataclass(slots=True)
 class Settled:
     """A revision after the rules: what each touched turn becomes, what is added, what to say."""
 
-    slots: dict[int, Draft | Turn | None]
-    inserts: list[Insert]
+    slots: dict[int, Slot]
+    inserts: list[Insert] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def say(self, note: str) -> None:
@@ -41,124 +44,173 @@ class Settled:
             self.notes.append(note)
 
 
-def settle(live: Live, revision: Revision) -> Settled:
-    """Apply the structural rules to `revision`; it must name turns that stand in `live`."""
-    positions = live.positions()
-    settled = Settled({change.number: change.new for change in revision.changes}, [])
+def settle(live: Live, revision: Revision, positions: Mapping[int, int]) -> Settled:
+    """Apply the structural rules to a revision that is `admissible`.
+
+    Args:
+        live: the live context.
+        revision: what is proposed.
+        positions: `live.positions()`.
+    """
+    settled = Settled({change.number: change.new for change in revision.changes})
     settled.notes.extend(revision.notes)
-    _keep_protected(live, revision, settled)
-    seen: set[int] = set()
-    for number in list(settled.slots):
-        group = group_at(live.turns, positions[number])
-        if group.head.content.calls and group.start not in seen:
-            seen.add(group.start)
-            _settle_group(live, group, settled)
-    _drop_empty(settled)
-    _drop_unchanged(live, positions, settled)
+    _Settler(live, revision, settled).run(positions)
+    for number, new in list(settled.slots.items()):
+        if isinstance(new, Draft):
+            settled.slots[number] = None if _is_empty(new.content) else _labelled(live, new)
+        elif new is live.turns[positions[number]]:
+            del settled.slots[number]
     for insert in revision.inserts:
         _settle_insert(live, positions, insert, settled)
     return settled
 
 
-def _keep_protected(live: Live, revision: Revision, settled: Settled) -> None:
-    protected = live.protected()
-    if revision.author == "person":  # a person may overrule a pin
-        protected -= live.pins
-    for number in protected & settled.slots.keys():
-        del settled.slots[number]
-        settled.say(KEPT_PROTECTED)
+@dataclass(slots=True)
+class _Settler:
+    """The rules on groups and held turns."""
 
+    live: Live
+    revision: Revision
+    settled: Settled
 
-def _settle_group(live: Live, group: Group, settled: Settled) -> None:
-    """The numbered cases: (1) the whole group goes; (2) the head stays, with all, some or no calls."""
-    head = group.head
-    wanted = settled.slots.get(head.number, head)
-    if wanted is not None and not isinstance(wanted, Turn):
-        wanted = _with_open_calls(live, group, wanted, settled)
-        settled.slots[head.number] = wanted
-    if wanted is None and group.open_calls:
-        settled.slots.pop(head.number)
-        settled.say(KEPT_CALL)
-        wanted = head
-    # (1)
-    if wanted is None or _is_empty(wanted.content):
-        settled.slots[head.number] = None
+    def run(self, positions: Mapping[int, int]) -> None:
+        slots = self.settled.slots
+        for number in list(slots):
+            if self._holds(positions[number]):
+                del slots[number]
+                self.settled.say(KEPT_HELD)
+        seen: set[int] = set()
+        for number in list(slots):
+            group = group_at(self.live.turns, positions[number])
+            if group.head.content.calls and group.start not in seen:
+                seen.add(group.start)
+                self._group(group)
+
+    def _holds(self, position: int) -> bool:
+        """Whether this author must leave the turn as it is. A person may overrule a pin."""
+        live, number = self.live, self.live.turns[position].number
+        if self.revision.author == "person":
+            live = live.unpin([number])
+        own = self.revision.author in ("policy", "harness") and number in live.plans
+        return own or live.holds(position)
+
+    def _group(self, group: Group) -> None:
+        """The numbered cases: (1) the whole group goes; (2) its head stays, with all, some or no
+        calls, and each result is kept, stubbed, or flattened where its call went."""
+        head, slots = group.head, self.settled.slots
+        wanted = self._head(group)
+        # (1)
+        if wanted is None or _is_empty(wanted.content):
+            slots[head.number] = None
+            for turn in group.turns[1:]:
+                self._flatten(group, slots.get(turn.number))
+                slots[turn.number] = None
+            return
+        # (2)
+        standing = _standing(head.content.calls, wanted.content.calls)
         for turn in group.turns[1:]:
-            _flatten(live, group, settled.slots.get(turn.number), settled)
-            settled.slots[turn.number] = None
-        return
-    # (2)
-    standing = {call.id for call in wanted.content.calls}
-    for turn in group.turns[1:]:
-        new = settled.slots.get(turn.number, turn)
-        if turn.content.answers not in standing:
-            _flatten(live, group, new, settled)
-            settled.slots[turn.number] = None
-        elif new is None or (isinstance(new, Draft) and _is_empty(new.content)):
-            _stub(live, turn, settled)
+            new = slots.get(turn.number, turn)
+            if group.pairs[turn.number] not in standing:
+                self._flatten(group, new)
+                slots[turn.number] = None
+            elif new is None or (isinstance(new, Draft) and _is_empty(new.content)):
+                self._stub(turn)
+
+    def _head(self, group: Group) -> Slot:
+        """What the head becomes, once the calls that must stand are back in it."""
+        head, slots = group.head, self.settled.slots
+        wanted = slots.get(head.number, head)
+        bound = self._bound(group)
+        if isinstance(wanted, Turn) or not bound:
+            return wanted
+        if (
+            wanted is not None
+            and bound <= _standing(head.content.calls, wanted.content.calls).keys()
+        ):
+            return wanted
+        self.settled.say(KEPT_CALL if group.open_calls else KEPT_HELD)
+        if wanted is None:
+            del slots[head.number]
+            return head
+        slots[head.number] = wanted = self._with_calls(head.content, wanted, bound)
+        return wanted
+
+    def _bound(self, group: Group) -> frozenset[int]:
+        """Indexes of the calls that must stand: unanswered ones, and those of held results."""
+        held = {
+            index
+            for at, index in enumerate(group.pairs.values(), group.start + 1)
+            if self._holds(at)
+        }
+        return frozenset(held.union(group.open_calls))
+
+    def _with_calls(self, head: Content, draft: Draft, bound: frozenset[int]) -> Draft:
+        """The head's draft with every call that must stand back in its place."""
+        standing = _standing(head.calls, draft.content.calls)
+        calls = [
+            replace(call, arguments=standing.get(call.index, call).arguments)
+            for call in head.calls
+            if call.index in standing or call.index in bound
+        ]
+        parts = head.parts if draft.content.parts else ()
+        content = self.live.dialect.write(head, draft.content.text, calls, parts)
+        return self.live.draft(content, draft.origin)
+
+    def _stub(self, turn: Turn) -> None:
+        if turn.origin is Origin.HARNESS:  # it is a stub already
+            self.settled.slots.pop(turn.number, None)
+            return
+        content = self.live.dialect.write(turn.content, STUB, (), ())
+        self.settled.slots[turn.number] = self.live.draft(content, Origin.HARNESS)
+        self.settled.say(STUBBED)
+
+    def _flatten(self, group: Group, new: Slot) -> None:
+        """Keep a result whose call goes as framed text behind the group, where it parts nothing."""
+        if new is not None and new.content.text.strip():
+            note = self.live.dialect.note("user", framed(new.content.text))
+            insert = Insert(group.turns[-1].number, self.live.draft(note, Origin.TOOL))
+            self.settled.inserts.append(insert)
+            self.settled.say(FLATTENED)
 
 
-def _with_open_calls(live: Live, group: Group, draft: Draft, settled: Settled) -> Draft:
-    """The head's draft with every unanswered call back in its place."""
-    head = group.head.content
-    edited = {call.id: call for call in draft.content.calls}
-    open_ids = {head.calls[index].id for index in group.open_calls}
-    if open_ids <= edited.keys():
-        return draft
-    settled.say(KEPT_CALL)
-    calls = [
-        replace(call, arguments=edited.get(call.id, call).arguments)
-        for call in head.calls
-        if call.id in edited or call.id in open_ids
-    ]
-    parts = head.parts if draft.content.parts else ()
-    content = live.dialect.write(head, draft.content.text, calls, parts)
-    return live.draft(content, draft.origin)
-
-
-def _stub(live: Live, turn: Turn, settled: Settled) -> None:
-    if turn.origin is Origin.HARNESS:  # it is a stub already
-        settled.slots.pop(turn.number, None)
-        return
-    content = live.dialect.write(turn.content, STUB, (), ())
-    settled.slots[turn.number] = live.draft(content, Origin.HARNESS)
-    settled.say(STUBBED)
-
-
-def _flatten(live: Live, group: Group, new: Draft | Turn | None, settled: Settled) -> None:
-    """Keep a result whose call goes as framed text behind the group, where it parts nothing."""
-    if new is not None and new.content.text.strip():
-        note = live.dialect.note("user", framed(new.content.text))
-        insert = Insert(group.turns[-1].number, live.draft(note, Origin.TOOL))
-        settled.inserts.append(insert)
+def _standing(old: Sequence[Call], new: Sequence[Call]) -> dict[int, Call]:
+    """Which old calls still stand: old index -> the call as it is now. Both are in wire order."""
+    standing: dict[int, Call] = {}
+    at = 0
+    for call in new:
+        place = next((p for p in range(at, len(old)) if old[p].id == call.id), None)
+        if place is not None:
+            standing[old[place].index] = call
+            at = place + 1
+    return standing
 
 
 def _is_empty(content: Content) -> bool:
     return not (content.text.strip() or content.calls or content.parts)
 
 
-def _drop_empty(settled: Settled) -> None:
-    for number, new in settled.slots.items():
-        if isinstance(new, Draft) and _is_empty(new.content):
-            settled.slots[number] = None
-
-
-def _drop_unchanged(live: Live, positions: Mapping[int, int], settled: Settled) -> None:
-    for number, new in list(settled.slots.items()):
-        if new is live.turns[positions[number]]:
-            del settled.slots[number]
+def _labelled(live: Live, draft: Draft) -> Draft:
+    """Tool output that stands as text keeps its frame, whoever rewrote it."""
+    text = draft.content.text
+    if draft.origin is not Origin.TOOL or draft.content.role == "tool" or framed(text) == text:
+        return draft
+    content = draft.content
+    written = live.dialect.write(content, framed(text), content.calls, content.parts)
+    return live.draft(written, Origin.TOOL)
 
 
 def _settle_insert(
     live: Live, positions: Mapping[int, int], insert: Insert, settled: Settled
 ) -> None:
+    """A new turn stands behind the pinned prefix, between groups, before the round in progress."""
     if isinstance(insert.new, Turn):
         settled.inserts.append(insert)
         return
     if _is_empty(insert.new.content):
         return
-    after = insert.after
-    if after:  # never between a call and its result, never inside the pinned prefix
-        position = max(positions[after], live.head - 1)
-        after = group_at(live.turns, position).turns[-1].number
-    settled.inserts.append(Insert(after, insert.new, insert.plan))
+    at = max(positions[insert.after] if insert.after else -1, live.head - 1)
+    if at >= 0:
+        at = group_at(live.turns, at).end - 1
+    at = min(at, live.open_at - 1)
+    after = live.turns[at].number if at >= 0 else 0
+    settled.inserts.append(Insert(after, _labelled(live, insert.new), insert.plan))

@@ -16,7 +16,8 @@ from redraft.dialects.base import Content
 
 __all__ = ["canonical", "digest", "lines", "mark", "same", "visible", "with_old_lines"]
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
+_LINE = re.compile(r"[^\r\n]++(?:\r\n|\n|\r)?|\r\n|\n|\r")
+_BLANK = "\r\n \t"
 _UNSAFE = re.compile(r"[^\w.:/+-]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -33,42 +34,60 @@ def lines(text: str) -> list[str]:
 
 def canonical(text: str) -> tuple[str, ...]:
     """The lines of `text` without endings, trailing spaces and tabs, or blank lines at the end."""
-    bare = [line.rstrip("\r\n \t") for line in lines(text)]
-    while bare and not bare[-1]:
-        bare.pop()
-    return tuple(bare)
+    text = text.rstrip(_BLANK)
+    if not text:
+        return ()
+    return tuple(map(_bare, text.replace("\r\n", "\n").replace("\r", "\n").split("\n")))
 
 
 def same(one: str, other: str) -> bool:
     """Whether two shown texts differ in nothing but line endings and trailing white space."""
-    return one == other or canonical(one) == canonical(other)
+    # A short text is told from a huge one at its first line: a file may repeat one header often.
+    return one == other or (_first(one) == _first(other) and canonical(one) == canonical(other))
+
+
+def _first(text: str) -> str:
+    found = _LINE.match(text)
+    return _bare(found.group()) if found else ""
+
+
+def _bare(line: str) -> str:
+    return line.rstrip(_BLANK)
 
 
 def with_old_lines(old: str, new: str) -> str:
     """`new`, with every line that also stands in `old` exactly as it stands there.
 
     An editor that writes CRLF as LF, or a surrogate as U+FFFD, must not change lines that nobody
-    touched. Lines are matched in order, each once; a line of `new` that is not in `old` stays as it is.
+    touched. Of lines that look alike, each is matched once and in order; one that was moved or
+    repeated takes the first. A line of `new` that is not in `old` stays as it is.
 
     Args:
         old: the turn's true text.
         new: the edited text, as parsed from the file.
     """
+    if same(new, visible(old)):
+        return old
     olds = lines(old)
+    firsts: dict[str, int] = {}
     places: dict[str, deque[int]] = defaultdict(deque)
     for at, line in enumerate(olds):
-        places[visible(line).rstrip("\r\n \t")].append(at)
+        key = _bare(visible(line))
+        firsts.setdefault(key, at)
+        places[key].append(at)
     done = -1
     out: list[str] = []
     for line in lines(new):
-        queue = places.get(line.rstrip("\r\n \t"))
+        key = _bare(line)
+        queue = places.get(key)
         while queue and queue[0] <= done:
             queue.popleft()
         if queue:
             done = queue.popleft()
-            out.append(_kept(olds[done], line))
-        else:
-            out.append(line)
+            line = _kept(olds[done], line)
+        elif key in firsts:
+            line = _kept(olds[firsts[key]], line)
+        out.append(line)
     return "".join(out)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from redraft.context.live import Live
 from redraft.context.revision import Change, Commit, Gate, Insert, Revision
+from redraft.errors import UndoError
 
 __all__ = ["invert", "obstacles"]
 
@@ -28,25 +29,26 @@ def obstacles(live: Live, commit: Commit) -> frozenset[int]:
 def invert(live: Live, commit: Commit, anchors: Mapping[int, int] | None = None) -> Revision:
     """The revision that takes `commit` back: a `fit` revision by the person.
 
+    A turn that returns goes back to its place, whatever became of its neighbours since.
+
     Args:
-        live: the live context now; `obstacles(live, commit)` must be empty.
+        live: the live context now.
         commit: what to take back.
-        anchors: where turns that left since then had stood: number -> number before it. It places a
-            returning turn whose neighbour is gone too.
+
+    Raises:
+        UndoError: there are `obstacles`.
     """
-    standing = {turn.number for turn in live.turns}
-    anchors = anchors or {}
+    blocked = obstacles(live, commit)
+    if blocked:
+        numbers = ", ".join(map(str, sorted(blocked)))
+        raise UndoError(
+            f"turns {numbers} have changed since; undo the later revisions that touched them first"
+        )
     changes: list[Change] = []
     inserts: list[Insert] = []
     for move in commit.moves:
         if move.new is not None:
             changes.append(Change(move.new.number, move.new.digest, move.old))
         elif move.old is not None:
-            inserts.append(Insert(_standing(move.anchor, standing, anchors), move.old))
+            inserts.append(Insert(0, move.old))
     return Revision("person", "undo", tuple(changes), tuple(inserts), Gate.FIT)
-
-
-def _standing(anchor: int, standing: set[int], anchors: Mapping[int, int]) -> int:
-    while anchor and anchor not in standing:
-        anchor = anchors.get(anchor, 0)
-    return anchor

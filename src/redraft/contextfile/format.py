@@ -259,15 +259,20 @@ class _Span:
 
 def _common(rendered: Sequence[bytes], data: bytes) -> _Span:
     """Leave out the blocks that stand unchanged at the two ends of the file."""
-    span = _Span(0, len(rendered), 0, len(data))
-    for block in rendered:  # each step compares memory with memory and copies nothing
-        if not data.startswith(block, span.start):
+    # Each step compares memory with memory and copies nothing.
+    first, start = 0, 0
+    for block in rendered:
+        if not data.startswith(block, start):
             break
-        span.start += len(block)
-        span.first += 1
-    while span.last > span.first and data.endswith(rendered[span.last - 1], span.start, span.end):
-        span.last -= 1
-        span.end -= len(rendered[span.last])
+        start += len(block)
+        first += 1
+    last, end = len(rendered), len(data)
+    for block in reversed(rendered[first:]):
+        if not data.endswith(block, start, end):
+            break
+        end -= len(block)
+        last -= 1
+    span = _Span(first, last, start, end)
     if span.end > 0 and data[span.end - 1] not in b"\r\n":  # its header is not at a line's start
         span.on(rendered, min(span.last + 1, len(rendered)))
     return span

@@ -97,7 +97,7 @@ class Mirror:
 
     def __init__(
         self,
-        directory: Path | None = None,
+        directory: str | os.PathLike[str] | None = None,
         *,
         name: str = "MAIN",
         attributes: bool = False,

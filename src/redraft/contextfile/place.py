@@ -18,8 +18,6 @@ from redraft.errors import ContextFileError
 
 __all__ = ["opened", "prepare", "restored", "trouble"]
 
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-
 
 def trouble(error: OSError, what: str, advice: str) -> ContextFileError:
     """The system's error as ours: with its errno, what could not be done, and what to do next."""
@@ -87,7 +85,7 @@ def restored(path: Path) -> Iterator[int]:
         status = os.fstat(dir_fd)
         mode = stat.S_IMODE(status.st_mode) | stat.S_IRWXU
         if _writers(status):
-            mode &= ~_OTHERS_WRITE
+            mode = stat.S_IRWXU
         if mode != stat.S_IMODE(status.st_mode):
             os.fchmod(dir_fd, mode)
         yield dir_fd

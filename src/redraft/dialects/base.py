@@ -8,7 +8,7 @@ object, so the bytes on the wire do not change. `docs/design/dialects.md` shows 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -39,12 +39,14 @@ class Call:
         name: the tool's name.
         arguments: the arguments as the text on the wire.
         index: the call's place among its turn's native calls.
+        free: whether the arguments are free text, as a custom tool takes them, and not JSON.
     """
 
     id: str
     name: str
     arguments: str
     index: int = 0
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +148,13 @@ class Dialect(Protocol):
     def join(self, frame: Frame, contents: Sequence[Content]) -> dict[str, Any]:
         """Put a request together; untouched carriers are the same objects."""
 
-    def read(self, response: object) -> Reply:
-        """Read a provider's response (an SDK object or a mapping); raises `DialectError`."""
+    def read(self, response: object, taken: Collection[str] = ()) -> Reply:
+        """Read a provider's response (an SDK object or a mapping); raises `DialectError`.
+
+        Args:
+            response: what the SDK or the server gave.
+            taken: ids of calls in the context; a call of the reply that repeats one is renamed.
+        """
 
     def write(
         self, content: Content, text: str, calls: Sequence[Call], parts: Sequence[Part]

@@ -13,8 +13,15 @@ from redraft.dialects.base import Part
 
 __all__ = ["describe_part"]
 
-# The size stands in the first bytes of every format but JPEG, where metadata may come first.
-_HEADER_CHARS = 256 * 1024
+# The size stands in the first bytes of every format but those that may begin with metadata. Readers
+# of the others get no more to chew on: a netpbm header of 200 KB of digits takes seconds.
+_HEADER_CHARS = 4 * 1024
+_LONG_HEADER_CHARS = 256 * 1024
+_LONG_HEADERS = (b"\xff\xd8", b"II", b"MM")  # JPEG, TIFF
+_FTYP = slice(4, 8)  # HEIF and AVIF
+
+_LARGEST_SIDE = 1_000_000
+"""Pixels; the formats in use end at 65,535 (JPEG, WebP) or are refused long before (PNG)."""
 
 
 def describe_part(native: Mapping[str, Any], index: int) -> Part:
@@ -48,23 +55,31 @@ def _url(value: object) -> str:
 
 
 def _image(url: str, index: int) -> Part:
-    if not url.startswith("data:"):
+    if url[:5].lower() != "data:":
         return Part("image", "image by link", index=index)
-    head, _, payload = url.partition(",")
-    form = head[5:].partition(";")[0].rpartition("/")[2]
-    width, height = _pixels(payload)
+    comma = url.find(",", 0, _HEADER_CHARS)
+    head = url[5:comma] if comma >= 0 else ""
+    form = head.partition(";")[0].rpartition("/")[2]
+    width, height = _pixels(url, comma + 1) if comma >= 0 else (0, 0)
     size = f"{width}x{height}" if width else ""
     return Part("image", _label("image", form, size), width, height, index)
 
 
-def _pixels(payload: str) -> tuple[int, int]:
-    chunk = payload[:_HEADER_CHARS]
+def _pixels(url: str, start: int) -> tuple[int, int]:
+    """Width and height of the image whose base64 begins at `start`; zeros where nobody can say."""
     try:
-        data = base64.b64decode(chunk[: len(chunk) // 4 * 4])
-        width, height = imagesize.get(io.BytesIO(data))
+        data = _decoded(url[start : start + _HEADER_CHARS])
+        if data.startswith(_LONG_HEADERS) or data[_FTYP] == b"ftyp":
+            data = _decoded(url[start : start + _LONG_HEADER_CHARS])
+        width, height = map(int, imagesize.get(io.BytesIO(data)))
     except Exception:  # a header parser fed hostile bytes may raise anything; no size is an answer
         return 0, 0
-    return (int(width), int(height)) if width > 0 and height > 0 else (0, 0)
+    usable = 0 < width <= _LARGEST_SIDE and 0 < height <= _LARGEST_SIDE
+    return (width, height) if usable else (0, 0)
+
+
+def _decoded(chunk: str) -> bytes:
+    return base64.b64decode(chunk[: len(chunk) // 4 * 4])
 
 
 def _label(*words: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from redraft.context import Change, Gate, Live, Origin, Revision, Turn, groups
+from redraft.context import RECEIPT_CAP, Change, Gate, Live, Origin, Revision, Turn, groups
 from redraft.policies.base import View
 
 __all__ = ["ObservationMask"]
@@ -33,7 +33,8 @@ class ObservationMask:
     name: str = "observation-mask"
 
     def decide(self, view: View) -> Revision | None:
-        """Stub enough old results to reach the target, or nothing below the trigger."""
+        """Stub enough old results to reach the target; nothing below the trigger, or where the stubs
+        would not pay for their receipt."""
         live = view.live
         if live.tokens < self.trigger * view.limit:
             return None
@@ -47,18 +48,20 @@ class ObservationMask:
             draft = live.draft(live.dialect.write(turn.content, text, (), ()), Origin.HARNESS)
             changes.append(Change(turn.number, turn.digest, draft))
             freed += turn.tokens - draft.tokens
-        if not changes:
+        if freed <= RECEIPT_CAP:
             return None
         return Revision("policy", self.name, tuple(changes), gate=Gate.CONSERVE)
 
     def _candidates(self, live: Live) -> Iterator[Turn]:
-        held = live.protected() | live.plans
         called = [group for group in groups(live.turns, live.head) if group.head.content.calls]
-        for group in called[: len(called) - self.keep]:
-            for turn in group.turns[1:]:
-                if (
-                    turn.tokens >= self.least
-                    and turn.number not in held
-                    and turn.origin is not Origin.HARNESS
-                ):
-                    yield turn
+        newest = {
+            turn.number for g in called[max(len(called) - self.keep, 0) :] for turn in g.turns
+        }
+        for turn in live.candidates():
+            if (
+                turn.role == "tool"
+                and turn.tokens >= self.least
+                and turn.number not in newest
+                and turn.origin is not Origin.HARNESS
+            ):
+                yield turn

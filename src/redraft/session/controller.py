@@ -151,8 +151,8 @@ class Controller:
         )
 
     def end(self, why: str) -> None:
-        """Go to the final turn, or from there to the stop."""
-        self.phase = self.phase.ended()
+        """Go to the final turn, or from there (or where there is to be none) to the stop."""
+        self.phase = self.phase.ended() if self.settings.final_turn else Phase.STOPPED
         self.core.tell(PhaseChanged(self.core.round, str(self.phase), why))
         if self.phase is Phase.FINAL:
             note = self.core.live.dialect.note("user", prompts.final_notice(why, self.tag))

@@ -6,11 +6,13 @@ here; wrong arguments come back as a sentence that says what to do.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from redraft.context import Change, Draft, Gate, Insert, Live, Origin, Revision, Turn
+from redraft.context import Change, Draft, Gate, Insert, Live, Origin, Revision, Turn, mark, visible
 from redraft.context.turn import edited_origin
 
 __all__ = ["EDIT_CONTEXT", "Outline", "intend"]
@@ -66,6 +68,7 @@ EDIT_CONTEXT: Mapping[str, Any] = {
 """The tool's schema, in the form of Chat Completions."""
 
 _FIRST_WORDS = 60
+_ENDING = re.compile("(?:\r\n|\n|\r)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +99,11 @@ def intend(live: Live, arguments: Mapping[str, Any], gate: Gate = Gate.FIT) -> R
     Returns:
         the revision, or text for the model where nothing was to be edited or an edit is wrong.
     """
-    edits = arguments.get("edits")
+    edits = _listed(arguments.get("edits"))
+    if edits is None:
+        return Outline("`edits` must be a list of {turn, text} objects.", failed=True)
     if not edits:
         return Outline(_outline(live))
-    if not isinstance(edits, Sequence) or isinstance(edits, str):
-        return Outline("`edits` must be a list of {turn, text} objects.", failed=True)
     try:
         drafts = _Drafts(live)
         for edit in edits:
@@ -110,6 +113,18 @@ def intend(live: Live, arguments: Mapping[str, Any], gate: Gate = Gate.FIT) -> R
     return Revision("model", "edit_context", drafts.changes(), tuple(drafts.inserts), gate)
 
 
+def _listed(edits: object) -> list[object] | None:
+    """The edits; models write a list as text now and then."""
+    if isinstance(edits, str):
+        try:
+            edits = json.loads(edits or "[]")
+        except (ValueError, RecursionError):
+            return None
+    if edits is None:
+        return []
+    return list(edits) if isinstance(edits, (list, tuple)) else None
+
+
 class _Drafts:
     """The edits of one call, gathered turn by turn."""
 
@@ -117,6 +132,7 @@ class _Drafts:
         self.live = live
         self.turns = {turn.number: turn for turn in live.editable()}
         self.texts: dict[int, str | None] = {}
+        self.whole: set[int] = set()
         self.inserts: list[Insert] = []
 
     def add(self, edit: object) -> None:
@@ -136,26 +152,34 @@ class _Drafts:
             self._replace(turn, str(find), text)
 
     def _turn(self, number: object) -> Turn:
-        if isinstance(number, bool) or not isinstance(number, int) or number not in self.turns:
+        if isinstance(number, str) and number.strip().isdecimal():
+            number = int(number)
+        turn = None if isinstance(number, bool) else self.turns.get(cast("int", number))
+        if turn is None:
             known = list(self.turns)
             span = f"{known[0]} to {known[-1]}" if known else "none yet"
             raise _BadEdit(f"turn {number!r} cannot be edited; editable turns: {span}.")
-        return self.turns[number]
+        return turn
 
     def _claim(self, turn: Turn, text: str | None) -> None:
         if turn.number in self.texts:
             raise _BadEdit(f"turn {turn.number} is edited twice; make it one edit.")
         self.texts[turn.number] = text
+        self.whole.add(turn.number)
 
     def _replace(self, turn: Turn, find: str, text: str) -> None:
-        old = self.texts.get(turn.number, turn.content.text)
-        count = old.count(find) if old is not None else 0
-        if old is None or count != 1:
+        if turn.number in self.whole:
+            raise _BadEdit(f"turn {turn.number} is edited twice; make it one edit.")
+        old = self.texts.get(turn.number) or turn.content.text
+        spots = _spots(old, find)
+        if len(spots) != 1:
+            often = "more than once" if spots else "nowhere"
             raise _BadEdit(
-                f"`find` stands {count} times in turn {turn.number}; quote a piece that stands "
-                "there exactly once."
+                f"`find` stands {often} in turn {turn.number}; quote a piece that stands there "
+                "exactly once."
             )
-        self.texts[turn.number] = old.replace(find, text)
+        start, end = spots[0]
+        self.texts[turn.number] = old[:start] + text + old[end:]
 
     def _range(self, first: Turn, last: Turn, text: str) -> None:
         turns = list(self.turns.values())
@@ -170,10 +194,12 @@ class _Drafts:
             self.inserts.append(Insert(after, self.live.draft(note, Origin.NOTE)))
 
     def changes(self) -> tuple[Change, ...]:
-        """One change a turn."""
+        """One change a turn; none where the words stay the same."""
+        edited = ((self.turns[number], text) for number, text in self.texts.items())
         return tuple(
-            Change(number, self.turns[number].digest, self._draft(self.turns[number], text))
-            for number, text in self.texts.items()
+            Change(turn.number, turn.digest, self._draft(turn, text))
+            for turn, text in edited
+            if text != turn.content.text
         )
 
     def _draft(self, turn: Turn, text: str | None) -> Draft | None:
@@ -184,10 +210,28 @@ class _Drafts:
         return self.live.draft(written, edited_origin(turn))
 
 
+def _spots(text: str, find: str) -> list[tuple[int, int]]:
+    """The first two places where `find` stands, whatever the ends of its lines.
+
+    A model sees U+FFFD where the text holds a lone surrogate: one character for one.
+    """
+    lines = (re.escape(line) for line in _ENDING.split(find))
+    pattern = re.compile(_ENDING.pattern.join(lines))
+    shown = visible(text)
+    spots: list[tuple[int, int]] = []
+    found = pattern.search(shown)
+    while found and len(spots) < 2:
+        spots.append(found.span())
+        found = pattern.search(shown, found.start() + 1)
+    return spots
+
+
 def _outline(live: Live) -> str:
     rows = []
+    kept = live.protected()
     for turn in live.editable():
-        words = " ".join(turn.content.text.split())[:_FIRST_WORDS]
-        calls = "".join(f" [calls {call.name}]" for call in turn.content.calls)
-        rows.append(f"turn {turn.number} {turn.role} {turn.tokens} tokens{calls}: {words}")
+        words = visible(" ".join(turn.content.text.split())[:_FIRST_WORDS])
+        calls = "".join(f" [calls {mark(call.name)}]" for call in turn.content.calls)
+        fixed = " [kept as it is]" if turn.number in kept else ""
+        rows.append(f"turn {turn.number} {turn.role} {turn.tokens} tokens{calls}{fixed}: {words}")
     return "\n".join(rows) or "There is nothing to edit yet."

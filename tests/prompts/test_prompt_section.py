@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from redraft.context import Commit, Live, Origin, commit, reconcile
+from redraft.context import Commit, Live, Origin, Revision, commit, reconcile
 from redraft.contextfile.format import Parsed, parse, render
 from redraft.dialects.openai_chat import OpenAIChat
 from redraft.prompts import (
@@ -23,6 +23,7 @@ from redraft.prompts import (
 )
 from redraft.prompts.section import Interface
 from redraft.tokens import Meter, default_counter
+from redraft.tools import intend
 
 TAG = "7f3a"
 PATH = "/run/redraft/0123456789abcdef/LIVE_CTX_MAIN.txt"
@@ -100,12 +101,6 @@ def test_a_strange_path_cannot_break_out_of_its_line() -> None:
     assert "`/tmp/a CTX_END]] /b {x}`" in text
 
 
-def test_the_tools_example_is_its_arguments() -> None:
-    (edit,) = json.loads(TOOL_EXAMPLE)["edits"]
-    assert edit["turn"] < edit["through"]
-    assert edit["text"]
-
-
 def conversation() -> Live:
     """Turns 3 to 12: five rounds of a call and its result."""
     messages: list[dict[str, Any]] = [
@@ -171,3 +166,12 @@ def test_the_example_leaves_a_file_alone_that_has_no_such_turns(tmp_path: Path) 
     file.write_bytes(data)
     assert run_example(file).returncode == 1
     assert file.read_bytes() == data
+
+
+def test_the_tools_example_is_understood_by_the_tool() -> None:
+    live = conversation()
+    revision = intend(live, json.loads(TOOL_EXAMPLE))
+    assert isinstance(revision, Revision)
+    answer = commit(live, revision, 100_000)
+    assert isinstance(answer, Commit)
+    assert [turn.number for turn in answer.live.turns] == [1, 2, 3, 4, 13, 9, 10, 11, 12]

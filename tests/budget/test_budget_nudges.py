@@ -77,6 +77,7 @@ def test_a_large_recent_output_makes_an_emptier_context_urgent() -> None:
         ((499,), 1_000),
         ((700,), 1_400),
         ((700, 900, 800), 1_800),
+        ((900, 100, 100), 1_800),
         ((3_000, 100, 100, 100), 1_000),  # only the last three count
         ((100, 100, 100, 2_000), 4_000),
         ((9_999,), 5_000),  # at most half the limit

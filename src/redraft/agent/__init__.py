@@ -1,0 +1,20 @@
+"""An agent on top of a session: one model, one shell, one task."""
+
+from redraft.agent.agent import Agent
+from redraft.agent.bash import BASH
+from redraft.agent.metrics import Collector, Metrics
+from redraft.agent.progress import CommandEnded, CommandStarted, Prodded, RequestRefused
+from redraft.agent.result import RunResult, RunStatus
+
+__all__ = [
+    "BASH",
+    "Agent",
+    "Collector",
+    "CommandEnded",
+    "CommandStarted",
+    "Metrics",
+    "Prodded",
+    "RequestRefused",
+    "RunResult",
+    "RunStatus",
+]

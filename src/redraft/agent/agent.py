@@ -1,0 +1,308 @@
+"""The agent: a model, a shell, and a session between them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+
+from redraft.agent.bash import BASH, LONGEST, read_command
+from redraft.agent.metrics import Collector
+from redraft.agent.progress import CommandEnded, CommandStarted, Prodded, RequestRefused
+from redraft.agent.result import RunResult, RunStatus
+from redraft.agent.texts import mended, usable_text
+from redraft.budget import Phase
+from redraft.errors import DialectError, ModelReplyError, SandboxError, SessionStateError
+from redraft.events import EditJudged, Event, PhaseChanged, ReplyRead
+from redraft.models import Model
+from redraft.models.overflow import overflow_of
+from redraft.prompts import agent as words
+from redraft.sandbox import Sandbox
+from redraft.session import Interface, Round, Session, ToolCall
+from redraft.settings import Settings
+
+__all__ = ["Agent"]
+
+_GARBAGE_TRIES = 3
+"""Replies running that cannot be read, before the run fails. A client may retry on its own as well."""
+
+_PRODS = 3
+"""Replies running that are empty or broken off, before the run stops."""
+
+_MANY_FREE = 20
+"""Free rounds that every run may have; a long one may have as many as steps. Growing and shrinking in
+turn is free for ever by the rule on free rounds, and every round costs a model call."""
+
+_ANSWERED = (RunStatus.FINISHED, RunStatus.STOPPED)
+
+
+class Agent:
+    """Works on one task with one tool, `bash`, and redrafts its context on the way.
+
+        with LocalSandbox(Path("work")) as sandbox:
+            result = Agent(OpenAIModel("gpt-5"), sandbox, task="Mend the failing test.").run()
+
+    Nothing is sent before `run`. The sandbox and the model stay the caller's to close.
+
+    Args:
+        model: who answers.
+        sandbox: where the commands run. The context file must be visible there under its own path.
+        task: what to do.
+        system: the system prompt, to which the section on the context is added; by default
+            `redraft.prompts.agent.system_prompt`.
+        budget: tokens that a prompt may take; by default `settings.budget`, else the model's window.
+        window: the model's window in tokens, where its name does not say it.
+        interface: how the model edits its context; `none` for a run that only appends.
+        settings: all other numbers.
+        steer: a sentence of strategy on when and how to edit.
+        max_steps: steps of this run; by default `settings.max_steps`.
+        parameters: further request fields, e.g. `temperature`.
+        on_event: called with every event of the session and of the agent, in order.
+
+    Raises:
+        BudgetError: the budget leaves no room for what must be sent.
+        ContextFileError: the context file cannot be made.
+        SettingsError: a text or a number cannot be used.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        sandbox: Sandbox,
+        *,
+        task: str,
+        system: str | None = None,
+        budget: int | None = None,
+        window: int | None = None,
+        interface: Interface | None = None,
+        settings: Settings | None = None,
+        steer: str = "",
+        max_steps: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        settings = settings or Settings()
+        # Through the settings, so that their rules on range hold.
+        self._settings = settings if max_steps is None else replace(settings, max_steps=max_steps)
+        self._model = model
+        self._sandbox = sandbox
+        self._on_event = on_event
+        self._collector = Collector()
+        self._edits: list[EditJudged] = []
+        self._reply: ReplyRead | None = None
+        self._why = ""
+        self._status = RunStatus.RUNNING
+        self._prods = 0
+        self._began = False
+        default = self._settings.command_timeout
+        prompt = words.system_prompt(default, max(LONGEST, default)) if system is None else system
+        self._session = Session(
+            [
+                {"role": "system", "content": usable_text("the system prompt", prompt)},
+                {"role": "user", "content": usable_text("the task", task)},
+            ],
+            tools=[BASH],
+            model=model.name,
+            budget=budget,
+            window=window,
+            interface=interface,
+            settings=self._settings,
+            steer=usable_text("steer", steer or self._settings.steer, empty=True),
+            parameters=parameters,
+            on_event=self._saw,
+        )
+
+    @property
+    def session(self) -> Session:
+        """The session: its messages, ledger and journal stay readable after the run."""
+        return self._session
+
+    @property
+    def result(self) -> RunResult:
+        """How the run stands: the partial result of one that was interrupted or failed."""
+        return RunResult(
+            answer=self._answer() if self._status in _ANSWERED else "",
+            status=self._status,
+            why=self._why,
+            metrics=self._collector.metrics,
+            edits=tuple(self._edits),
+        )
+
+    def run(self) -> RunResult:
+        """Work on the task until there is an answer, or the steps or the context are spent.
+
+        The context file goes when this returns. After an error or Ctrl-C, which pass through, `result`
+        holds what there is; a command that was running has been killed.
+
+        Raises:
+            ModelError: the model cannot be asked, or three replies running could not be read.
+            BudgetError: the server takes less than what must be sent.
+            SandboxError: commands cannot be run.
+            ContextFileError: the context file cannot be written any more.
+            SessionStateError: this agent has run already.
+        """
+        if self._began:
+            raise SessionStateError("an agent runs once; make a new one for another task.")
+        self._began = True
+        try:
+            self._prepare()
+            self._loop()
+        except Exception as error:
+            self._status, self._why = RunStatus.FAILED, str(error)
+            raise
+        except BaseException:  # Ctrl-C, or an exit that a signal asked for
+            self._status, self._why = RunStatus.INTERRUPTED, "interrupted"
+            raise
+        finally:
+            self.close()
+        return self.result
+
+    def close(self) -> None:
+        """Remove the context file; `run` does it as well. Closing twice does nothing."""
+        self._session.close()
+
+    def __enter__(self) -> Self:
+        """Use the agent in a `with` block, where it may come to no run."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the agent."""
+        self.close()
+
+    # -- the loop --------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        """Let the commands know where the context file lies; exported variables last."""
+        for name, value in self._session.env.items():
+            outcome = self._sandbox.run(f"export {name}={shlex.quote(value)}")
+            if outcome.exit_code:
+                raise SandboxError(
+                    f"{name} cannot be set in the sandbox: {outcome.output.strip()}. Check that its "
+                    "shell works."
+                )
+
+    def _loop(self) -> None:
+        session = self._session
+        while (request := session.request()) is not None:
+            if not self._ask(request):
+                continue
+            with session.round() as now:
+                for call in now.calls:
+                    self._run_call(now, call)
+            if session.phase is Phase.RUNNING and not self._go_on():
+                return
+        self._status = RunStatus.STOPPED
+
+    def _ask(self, request: Mapping[str, Any]) -> bool:
+        """Make one model call; returns whether there is a reply, and no overflow."""
+        with self._session.answer() as answer:
+            for attempt in range(1, _GARBAGE_TRIES + 1):
+                try:
+                    answer(mended(self._model.complete(request)))
+                    break
+                except DialectError as error:
+                    if attempt == _GARBAGE_TRIES:
+                        raise self._unreadable(error) from error
+                except Exception as error:
+                    if overflow_of(error) is not None:
+                        self._tell(RequestRefused(self._round))
+                    raise
+        return answer.given
+
+    def _unreadable(self, error: DialectError) -> ModelReplyError:
+        return ModelReplyError(
+            f"The model {self._model.name!r} answers with something that is not a chat completion, "
+            f"{_GARBAGE_TRIES} times running: {error} Check the server and the URL."
+        )
+
+    def _go_on(self) -> bool:
+        """After a round: whether there is more to do, and what the model must be told first."""
+        reply = self._reply
+        if reply is not None and not reply.calls:
+            fault = "" if reply.complete else "broken-off"
+            fault = fault or ("" if self._answer().strip() else "empty")
+            if not fault:
+                self._status = RunStatus.FINISHED
+                return False
+            if not self._prod(fault):
+                return False
+        else:
+            self._prods = 0
+        self._mind_steps()
+        return True
+
+    def _prod(self, fault: str) -> bool:
+        """Ask again after a reply that is no use; False where that was tried often enough."""
+        if self._prods == _PRODS:
+            self._status, self._why = RunStatus.STOPPED, f"the model's replies stay {fault}"
+            return False
+        self._prods += 1
+        self._tell(Prodded(self._round, fault))
+        notice = words.empty_reply_notice if fault == "empty" else words.broken_off_notice
+        self._session.append({"role": "user", "content": notice(self._session.tag)})
+        return True
+
+    def _mind_steps(self) -> None:
+        metrics, most = self._collector.metrics, self._settings.max_steps
+        if metrics.steps >= most:
+            self._session.finish("the step budget is spent")
+        elif metrics.free_rounds >= max(most, _MANY_FREE):
+            self._session.finish("the rounds that only edit the context are spent")
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    def _run_call(self, now: Round, call: ToolCall) -> None:
+        if call.name != "bash":
+            now.result(call, words.no_such_tool_result(call.name, self._tools), exit_code=1)
+            return
+        command = read_command(call.arguments, self._settings.command_timeout)
+        if isinstance(command, str):
+            now.result(call, words.bad_arguments_result(command), exit_code=1)
+            return
+        self._tell(CommandStarted(self._round, command.text, command.seconds))
+        outcome = self._sandbox.run(command.text, command.seconds)
+        code, late = outcome.exit_code, outcome.timed_out
+        self._tell(CommandEnded(self._round, code, late, len(outcome.output)))
+        text = words.command_result(outcome.output, code, timed_out=late, seconds=command.seconds)
+        now.result(call, text, exit_code=code, timed_out=late)
+
+    @property
+    def _tools(self) -> list[str]:
+        with_tool = self._session.interface in ("tool", "both")
+        return ["bash", "edit_context"] if with_tool else ["bash"]
+
+    # -- what is known ---------------------------------------------------------------------------
+
+    @property
+    def _round(self) -> int:
+        return self._reply.round if self._reply else 0
+
+    def _answer(self) -> str:
+        """The newest assistant turn's text, unless work went on after it."""
+        turns = self._session.live.turns
+        newest = next((turn for turn in reversed(turns) if turn.role != "tool"), None)
+        return newest.content.text if newest is not None and newest.role == "assistant" else ""
+
+    def _saw(self, event: Event) -> None:
+        """Take note of the session's event and pass it on."""
+        match event:
+            case ReplyRead():
+                self._reply = event
+            case EditJudged():
+                self._edits.append(event)
+            case PhaseChanged(why=why):
+                # The first change says what was spent; the second only how the last turn went.
+                self._why = self._why or why
+        self._tell(event)
+
+    def _tell(self, event: Event) -> None:
+        self._collector = self._collector.after(event)
+        if self._on_event is not None:
+            self._on_event(event)

@@ -1,0 +1,179 @@
+"""What a run cost and what its model did with its context, gathered from events. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from types import MappingProxyType
+from typing import Any
+
+from redraft.agent.progress import CommandEnded, Prodded
+from redraft.events import (
+    EditJudged,
+    Escalated,
+    Event,
+    HandedOver,
+    NudgeGiven,
+    ReplyRead,
+    RequestMade,
+    RolledBack,
+    RoundEnded,
+)
+
+__all__ = ["Collector", "Metrics"]
+
+_NONE: Mapping[str, int] = MappingProxyType({})
+_REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """Figures of one run. Tokens are as shown to the model unless the server's are named.
+
+    Attributes:
+        rounds: replies of the model.
+        steps: rounds that cost a step of the budget.
+        free_rounds: rounds with calls that cost none, since they only edited the context.
+        commands: shell commands that were run.
+        limit: tokens that the context may hold, at the end.
+        peak_tokens: the largest request that was answered.
+        sent_tokens: the tokens of all answered requests together.
+        read_tokens: those of `sent_tokens` that stand behind the part which a request shares, byte for
+            byte, with the answered request before it: what even a perfect prefix cache must read.
+        reread_tokens: those of `read_tokens` that had been read before, and must be read again because
+            something in front of them changed: the price of edits and rollbacks.
+        prompt_tokens, cached_tokens, output_tokens: the same in the server's own count, as far as it
+            reports them.
+        edits: the model's edits by what became of them (`applied`, `grew`, `rejected`, ...).
+        rejected: its rejected edits by rule.
+        nudges: notices on the context's fill, by tier.
+        rollbacks: times that the newest turns were taken away.
+        escalations: rewrites that could not prove that they free more than they cost.
+        handovers: compactions that the harness did instead of the model.
+        prods: replies that were of no use, empty or broken off.
+    """
+
+    rounds: int = 0
+    steps: int = 0
+    free_rounds: int = 0
+    commands: int = 0
+    limit: int = 0
+    peak_tokens: int = 0
+    sent_tokens: int = 0
+    read_tokens: int = 0
+    reread_tokens: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    edits: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    rejected: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    nudges: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    rollbacks: int = 0
+    escalations: int = 0
+    handovers: int = 0
+    prods: int = 0
+
+    @property
+    def applied(self) -> int:
+        """The model's edits that changed the context."""
+        return sum(self.edits.get(status, 0) for status in ("applied", "grew", "over"))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            key: dict(value) if isinstance(value, Mapping) else value
+            for key, value in ((item.name, getattr(self, item.name)) for item in fields(self))
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Collector:
+    """Metrics so far, and the request that waits for its answer.
+
+    Attributes:
+        metrics: the figures.
+        asked: the last request, until it is answered.
+        shared: raw tokens at the start of `asked` that the last *answered* request began with too.
+        again: raw tokens in `asked` that were read before and must be read again.
+    """
+
+    metrics: Metrics = field(default_factory=Metrics)
+    asked: RequestMade | None = None
+    shared: int = 0
+    again: int = 0
+
+    def after(self, event: Event) -> Collector:
+        """The state after an event; unknown ones change nothing."""
+        m = self.metrics
+        match event:
+            case RequestMade():
+                return self._requested(event)
+            case ReplyRead():
+                return self._answered(event)
+            case RoundEnded(cost=cost):
+                return self._with(steps=m.steps + cost, free_rounds=m.free_rounds + (cost == 0))
+            case CommandEnded():
+                return self._with(commands=m.commands + 1)
+            case EditJudged(author="model"):
+                return self._edited(event)
+            case NudgeGiven(tier=tier):
+                return self._with(nudges=_plus(m.nudges, tier))
+            case RolledBack():
+                return self._with(rollbacks=m.rollbacks + 1)
+            case Escalated():
+                return self._with(escalations=m.escalations + 1)
+            case HandedOver():
+                return self._with(handovers=m.handovers + 1)
+            case Prodded():
+                return self._with(prods=m.prods + 1, steps=m.steps + 1)
+        return self
+
+    def _with(self, **changes: Any) -> Collector:
+        return replace(self, metrics=replace(self.metrics, **changes))
+
+    def _requested(self, event: RequestMade) -> Collector:
+        # The event compares with the last request, answered or not. Where that one was refused, what
+        # this one shares with the last answered one is at least the lesser of the two figures, and
+        # exactly that where they differ: common prefixes obey the ultrametric inequality.
+        shared, again = event.reused_raw, event.reread_raw
+        if self.asked is not None:
+            shared = min(shared, self.shared)
+            again = min(again + self.again, event.raw - shared)
+        return Collector(replace(self.metrics, limit=event.limit), event, shared, again)
+
+    def _answered(self, event: ReplyRead) -> Collector:
+        m, asked = self.metrics, self.asked
+        tokens = asked.tokens if asked else 0
+        raw = max(asked.raw, 1) if asked else 1
+        counted = replace(
+            m,
+            rounds=m.rounds + 1,
+            peak_tokens=max(m.peak_tokens, tokens),
+            sent_tokens=m.sent_tokens + tokens,
+            read_tokens=m.read_tokens + tokens - tokens * self.shared // raw,
+            reread_tokens=m.reread_tokens + tokens * self.again // raw,
+            prompt_tokens=m.prompt_tokens + event.prompt,
+            cached_tokens=m.cached_tokens + event.cached,
+            output_tokens=m.output_tokens + event.output,
+        )
+        return Collector(counted)
+
+    def _edited(self, event: EditJudged) -> Collector:
+        m = self.metrics
+        edits = _plus(m.edits, event.status)
+        if event.status != _REJECTED:
+            return self._with(edits=edits)
+        return self._with(edits=edits, rejected=_plus(m.rejected, _rule(event.rule)))
+
+
+def _plus(counts: Mapping[str, int], name: str) -> Mapping[str, int]:
+    return {**counts, name: counts.get(name, 0) + 1}
+
+
+def _rule(words: str) -> str:
+    """A rule without what belongs to one case: numbers, and a gate's reasons."""
+    gate, colon, _ = words.partition(":")
+    if colon and gate in ("fit", "shrink", "conserve"):
+        return gate
+    return re.sub(r"\d[\d,]*", "N", words)

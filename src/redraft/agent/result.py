@@ -1,0 +1,62 @@
+"""What a run ended with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from redraft.agent.metrics import Metrics
+from redraft.events import EditJudged
+
+__all__ = ["RunResult", "RunStatus"]
+
+
+class RunStatus(StrEnum):
+    """How a run stands."""
+
+    RUNNING = "running"
+    """It has not ended, or not begun."""
+    FINISHED = "finished"
+    """The model gave its answer of its own accord."""
+    STOPPED = "stopped"
+    """Steps or context were spent. There may be an answer from the last turn."""
+    INTERRUPTED = "interrupted"
+    """A person stopped it."""
+    FAILED = "failed"
+    """An error ended it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A run's answer and what it took.
+
+    Attributes:
+        answer: the model's last words; "" where there are none.
+        status: how the run stands.
+        why: why it did not finish; "" where it did.
+        metrics: the figures.
+        edits: what became of every proposed change of the context, in order, whoever proposed it.
+    """
+
+    answer: str = ""
+    status: RunStatus = RunStatus.RUNNING
+    why: str = ""
+    metrics: Metrics = field(default_factory=Metrics)
+    edits: tuple[EditJudged, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "answer": self.answer,
+            "status": str(self.status),
+            "why": self.why,
+            "metrics": self.metrics.as_dict(),
+            "receipts": [_receipt(edit) for edit in self.edits],
+        }
+
+
+def _receipt(edit: EditJudged) -> dict[str, Any]:
+    values = edit.as_dict()
+    del values["type"]
+    return values

@@ -1,0 +1,74 @@
+"""What one provider demands of the final list: rules that explain, and mends that keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from redraft.dialects.base import Native
+
+__all__ = ["Profile", "Rule", "Violation", "check", "repair"]
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One broken rule.
+
+    Attributes:
+        rule: the rule's name.
+        at: the index of the message that breaks it.
+        says: what is wrong, for a person.
+    """
+
+    rule: str
+    at: int
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule: `find` explains, `mend` returns a list that keeps it.
+
+    Attributes:
+        name: short and stable.
+        source: where the rule is written down or was observed.
+        find: yields violations of a list from an index on.
+        mend: returns a mended copy of a list; messages that keep the rule stay the same objects.
+    """
+
+    name: str
+    source: str
+    find: Callable[[Sequence[Native], int], Iterator[Violation]]
+    mend: Callable[[Sequence[Native]], list[Native]]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What one provider demands of a list.
+
+    Attributes:
+        name: the provider or the wire format.
+        rules: mended in this order; no mend may break the rule of an earlier one.
+    """
+
+    name: str
+    rules: tuple[Rule, ...]
+
+
+def check(messages: Sequence[Native], profile: Profile, start: int = 0) -> list[Violation]:
+    """Every broken rule of `profile` in `messages`.
+
+    Args:
+        messages: the list as it will be sent.
+        profile: the provider's rules.
+        start: an index known to be a `boundary`, before which the list was checked already.
+    """
+    return [violation for rule in profile.rules for violation in rule.find(messages, start)]
+
+
+def repair(messages: Sequence[Native], profile: Profile) -> Sequence[Native]:
+    """The nearest legal list; `messages` itself where it is legal. Deterministic and idempotent."""
+    for rule in profile.rules:
+        if next(rule.find(messages, 0), None) is not None:
+            messages = rule.mend(messages)
+    return messages
