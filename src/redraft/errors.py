@@ -4,12 +4,15 @@
     ├── SettingsError             (ValueError)        a setting has a value that cannot be used
     ├── BudgetError               (ValueError)        the limit leaves no room for what must be sent
     ├── DialectError              (ValueError)        a body is not what its wire format says
+    ├── RecordingError            (ValueError)        a recording cannot be read
     ├── TokenizerError            (RuntimeError)      the shipped vocabulary is damaged
     ├── LedgerError               (RuntimeError)      tokens are not accounted for
     ├── RewriteBudgetViolation    (RuntimeError)      a rewrite cannot prove that it frees tokens
     ├── SessionStateError         (RuntimeError)      a session's methods were called out of order
     ├── UndoError                 (RuntimeError)      a revision cannot be undone as things stand
     ├── ContextFileError          (OSError)           the context file's place cannot be used
+    ├── JournalError              (OSError)           a run's record cannot be read or written
+    │   └── JournalLockedError    (BlockingIOError)   another process writes to it
     ├── SandboxError              (OSError)           a command cannot be started
     └── ModelError                (RuntimeError)      a model call failed
         ├── ModelAuthError        (PermissionError)   the key is missing or refused
@@ -30,6 +33,8 @@ __all__ = [
     "ContextFileError",
     "ContextOverflowError",
     "DialectError",
+    "JournalError",
+    "JournalLockedError",
     "LedgerError",
     "ModelAuthError",
     "ModelConnectionError",
@@ -37,6 +42,7 @@ __all__ = [
     "ModelReplyError",
     "ModelRequestError",
     "ModelTimeoutError",
+    "RecordingError",
     "RedraftError",
     "RewriteBudgetViolation",
     "SandboxError",
@@ -63,6 +69,10 @@ class DialectError(RedraftError, ValueError):
     """A request or a reply is not what its wire format says it is."""
 
 
+class RecordingError(RedraftError, ValueError):
+    """A recording cannot be read; the message names the file, the line and what is wrong there."""
+
+
 class TokenizerError(RedraftError, RuntimeError):
     """The vocabulary that ships with redraft is missing or damaged."""
 
@@ -85,6 +95,14 @@ class UndoError(RedraftError, RuntimeError):
 
 class ContextFileError(RedraftError, OSError):
     """The directory or file for the context file cannot be used safely."""
+
+
+class JournalError(RedraftError, OSError):
+    """A run's record cannot be read or written."""
+
+
+class JournalLockedError(JournalError, BlockingIOError):
+    """Another process writes to the run; only one may."""
 
 
 class SandboxError(RedraftError, OSError):

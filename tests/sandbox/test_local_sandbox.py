@@ -397,7 +397,7 @@ def test_an_interrupted_wait_kills_the_command(
             time.sleep(0.01)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("redraft.sandbox.local.follow", interrupt)
+    monkeypatch.setattr("redraft.sandbox.shells.follow", interrupt)
     with pytest.raises(KeyboardInterrupt):
         box.run("echo $$ > new; mv new shell; sleep 300")
     assert gone(int((tmp_path / "shell").read_text()))

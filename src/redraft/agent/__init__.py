@@ -3,7 +3,7 @@
 from redraft.agent.agent import Agent
 from redraft.agent.bash import BASH
 from redraft.agent.metrics import Collector, Metrics
-from redraft.agent.progress import CommandEnded, CommandStarted, Prodded, RequestRefused
+from redraft.events import CommandEnded, CommandStarted, Prodded, RequestRefused
 from redraft.agent.result import RunResult, RunStatus
 
 __all__ = [

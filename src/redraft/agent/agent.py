@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from redraft.agent.bash import BASH, LONGEST, read_command
 from redraft.agent.metrics import Collector
-from redraft.agent.progress import CommandEnded, CommandStarted, Prodded, RequestRefused
+from redraft.events import CommandEnded, CommandStarted, Prodded, RequestRefused
 from redraft.agent.result import RunResult, RunStatus
 from redraft.agent.texts import mended, usable_text
 from redraft.budget import Phase

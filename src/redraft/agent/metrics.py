@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from redraft.agent.progress import CommandEnded, Prodded
+from redraft.events import CommandEnded, Prodded
 from redraft.events import (
     EditJudged,
     Escalated,

@@ -21,6 +21,7 @@ from redraft.errors import (
     ContextFileError,
     DialectError,
     ModelError,
+    RecordingError,
     RedraftError,
     SandboxError,
     SettingsError,
@@ -61,7 +62,8 @@ MEANINGS: Mapping[ExitCode, str] = MappingProxyType(
         ExitCode.FINISHED: "The model gave its answer.",
         ExitCode.STOPPED: "Steps or context were spent before the model was done. What it answered "
         "in its last turn, if anything, is still on standard output.",
-        ExitCode.USAGE: "An option, a setting, the task or the budget cannot be used.",
+        ExitCode.USAGE: "An option, a setting, the task, a file that was named or the budget cannot be "
+        "used.",
         ExitCode.MODEL: "The model cannot be asked: no key or a wrong one, no server, a refused "
         "request, replies that cannot be read.",
         ExitCode.PLACE: "The work directory, the shell or the context file's place cannot be used.",
@@ -82,6 +84,7 @@ _BY_ERROR: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (SettingsError, ExitCode.USAGE),
     (BudgetError, ExitCode.USAGE),
     (DialectError, ExitCode.USAGE),
+    (RecordingError, ExitCode.USAGE),
     (ModelError, ExitCode.MODEL),
     (SandboxError, ExitCode.PLACE),
     (ContextFileError, ExitCode.PLACE),

@@ -71,7 +71,10 @@ def carry_out(job: Job) -> ExitCode:
     # Everything ends here: the partial result must come out whatever ended the run.
     except BaseException as ended:
         error, code = ended, exit_code(ended)
-    run.report(code, error)
+    try:
+        run.report(code, error)
+    except OSError as unwritable:  # e.g. the disk that standard output leads to is full
+        return explain(unwritable)
     return code
 
 

@@ -34,6 +34,7 @@ __all__ = ["Board", "Line", "Progress", "line_of"]
 _MOST = 300
 """Characters of a line where no terminal sets a width."""
 _BAR = 24
+_LEAST_BAR = 4
 _INDENT = " " * 13
 
 
@@ -201,18 +202,22 @@ class Progress:
         board = self._board
         if not board.limit:
             return Text("")
-        grid = Table.grid(padding=(0, 1))
-        colour = "green" if board.percent < 50 else "yellow" if board.percent < 75 else "red"
-        share = min(board.used, board.limit)
-        bar = ProgressBar(
-            board.limit, share, width=_BAR, complete_style=colour, finished_style=colour
-        )
         seconds = int(self._clock() - self._since)
-        grid.add_row(
-            "context",
-            bar,
-            f"{board.used:,} / {board.limit:,}",
-            f"step {board.steps} of {self._max_steps}",
-            f"{board.doing} {seconds} s",
+        text = (
+            f"{board.used:,} / {board.limit:,} tokens  step {board.steps} of {self._max_steps}  "
+            f"{board.doing} {seconds} s"
         )
+        colour = "green" if board.percent < 50 else "yellow" if board.percent < 75 else "red"
+        bar = ProgressBar(
+            board.limit,
+            min(board.used, board.limit),
+            # The figures say more than the bar, so it gives way where there is little room.
+            width=min(max(self._console.width - len(text) - 1, _LEAST_BAR), _BAR),
+            complete_style=colour,
+            finished_style=colour,
+        )
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(no_wrap=True)
+        grid.add_column(no_wrap=True)
+        grid.add_row(bar, text)
         return grid

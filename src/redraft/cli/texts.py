@@ -88,6 +88,9 @@ def write_out(text: str) -> None:
 
     A terminal gets no control characters but line feeds and tabs; a pipe or file gets the text as it
     is. What the encoding cannot hold is replaced. A reader that has gone away is no error.
+
+    Raises:
+        OSError: it cannot be written, e.g. to a full disk.
     """
     stream = sys.stdout
     if stream.isatty():
@@ -97,6 +100,11 @@ def write_out(text: str) -> None:
     try:
         stream.write(text if text.endswith("\n") else f"{text}\n")
         stream.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # The interpreter flushes once more at its end and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise OSError(
+                error.errno,
+                f"standard output cannot be written: {error.strerror}; the answer is lost",
+            ) from error

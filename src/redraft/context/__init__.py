@@ -8,6 +8,7 @@ from redraft.context.ledger import Deltas, Ledger, Row, Spend
 from redraft.context.live import Live
 from redraft.context.plan import Reach, reach
 from redraft.context.reconcile import Block, CallMark, reconcile
+from redraft.context.replay import with_appended, with_moves
 from redraft.context.revision import (
     RECEIPT_CAP,
     Author,
@@ -70,4 +71,6 @@ __all__ = [
     "same",
     "unanswered",
     "visible",
+    "with_appended",
+    "with_moves",
 ]

@@ -186,7 +186,7 @@ class Mirror:
             self._turns, self._known, self._faithful = turns, done, True
 
     def read(self, *, named: bool = False, failed: bool = False, killed: bool = False) -> Reading:
-        """Read the file back after a round's commands. Whatever stands there, this never raises.
+        """Read the file back after a round's commands; whatever stands there is some reading.
 
         Once a reading was not `Untouched`, the next `show` restores the file; what is written
         between the two is refused, since nobody can tell which context it was meant for.
@@ -195,6 +195,9 @@ class Mirror:
             named: a command named the file: compare its bytes though its times say it is untouched.
             failed: the last command that may have written it failed.
             killed: a command was killed or timed out; then no change can be trusted.
+
+        Raises:
+            ContextFileError: the mirror is closed.
         """
         self._must_be_open()
         try:

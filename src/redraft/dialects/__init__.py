@@ -13,10 +13,19 @@ from redraft.dialects.base import (
     join_carriers,
 )
 from redraft.dialects.openai_chat import OpenAIChat
-from redraft.dialects.rules import OPENAI_CHAT, Profile, Violation, check, framed, repair
+from redraft.dialects.rules import (
+    OPENAI_CHAT,
+    STRICT_CHAT,
+    Profile,
+    Violation,
+    check,
+    framed,
+    repair,
+)
 
 __all__ = [
     "OPENAI_CHAT",
+    "STRICT_CHAT",
     "Call",
     "Content",
     "Dialect",

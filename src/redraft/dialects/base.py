@@ -81,7 +81,8 @@ class Content:
         answers: the id of the call that a tool result answers.
         hidden: reasoning that is sent, counted, and never shown.
         carriers: the native objects this turn came in; more than one where a format spreads it.
-        seat: (place, number of turns) inside a shared carrier; (0, 1) where the carrier is its own.
+        seat: (place, number of turns) inside a shared carrier; (0, 1) where the carrier is its own;
+            (0, 0) where it is sent in one carrier with its neighbours, as formats want it of results.
     """
 
     role: Role
@@ -101,10 +102,12 @@ class Frame:
     Attributes:
         fields: the request's other fields, by name, untouched.
         counted: the texts among them that cost tokens (tools, schemas, instructions).
+        place: how many of the fields stand before the list of turns.
     """
 
     fields: Mapping[str, Any] = field(default_factory=dict)
     counted: tuple[str, ...] = ()
+    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +118,14 @@ class Usage:
         prompt: every token of the prompt, cached or not; cached tokens occupy the window too.
         cached: the tokens of `prompt` that were read from a cache.
         output: tokens generated, reasoning included.
+        comparable: whether `prompt` measures the request as it was sent; False where the server
+            edited or compacted it, or counted it once for each pass of its own tools.
     """
 
     prompt: int
     cached: int = 0
     output: int = 0
+    comparable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +147,8 @@ class Dialect(Protocol):
     """A wire format. Pure: no I/O, no clock; natives are never changed, only replaced."""
 
     name: str
+    turns_field: str
+    """The key of a request that holds its turns: `messages`, `input`, `contents`."""
 
     def split(self, body: Native) -> tuple[Frame, tuple[Content, ...]]:
         """Take a request apart. Copies the natives once; raises `DialectError` on a bad body."""

@@ -24,6 +24,7 @@ class OpenAIChat:
     """The `openai-chat` dialect; see `redraft.dialects.base.Dialect` for the methods."""
 
     name = "openai-chat"
+    turns_field = "messages"
 
     def split(self, body: Native) -> tuple[Frame, tuple[Content, ...]]:
         """Take a request (`messages` and any other fields) apart."""
@@ -59,7 +60,12 @@ class OpenAIChat:
     def write(
         self, content: Content, text: str, calls: Sequence[Call], parts: Sequence[Part]
     ) -> Content:
-        """The same message with other text, calls or parts; reasoning stays while a call stays."""
+        """The same message with other text, calls or parts; `content` itself where nothing differs.
+
+        Reasoning stays while a call stays.
+        """
+        if (text, tuple(calls), tuple(parts)) == (content.text, content.calls, content.parts):
+            return content
         return content_of(written(content, text, calls, parts), "the edited turn")
 
     def result(self, call: Call, text: str) -> Content:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from redraft.dialects.base import Native
 from redraft.dialects.frames import FRAME, framed
 from redraft.dialects.profile import Rule, Violation
 
-__all__ = ["INTERRUPTED", "PAIRS", "UNIQUE_IDS", "boundary"]
+__all__ = ["DISTINCT_IDS", "INTERRUPTED", "PAIRS", "UNIQUE_IDS", "boundary"]
 
 INTERRUPTED = "[no result: the call was interrupted before it finished]"
 """The result that a mend puts in for a call without one; it claims nothing about side effects."""
@@ -177,17 +177,27 @@ def _defused(member: object) -> object:
     return {**member, "text": text[len(FRAME[0]) + 1 : len(text) - len(FRAME[1]) - 1]}
 
 
+def _find_repeats_within(messages: Sequence[Native], start: int) -> Iterator[Violation]:
+    for at in range(start, len(messages)):
+        yield from _repeats("distinct-ids", at, messages[at], set())
+
+
 def _find_repeats(messages: Sequence[Native], start: int) -> Iterator[Violation]:
     taken: set[str] = set()
     for at, message in enumerate(messages):
         if not message.get("tool_calls"):  # most messages: every request walks the whole list
             continue
-        for call in _calls(message):
-            name = str(call.get("id") or "")
-            if at >= start and (not name or name in taken):
-                says = f"the call id {name!r} was used before" if name else "a call has no id"
-                yield Violation("unique-ids", at, says)
-            taken.add(name)
+        found = list(_repeats("unique-ids", at, message, taken))
+        yield from found if at >= start else ()
+
+
+def _repeats(rule: str, at: int, message: Native, taken: set[str]) -> Iterator[Violation]:
+    for call in _calls(message):
+        name = str(call.get("id") or "")
+        if not name or name in taken:
+            says = f"the call id {name!r} was used before" if name else "a call has no id"
+            yield Violation(rule, at, says)
+        taken.add(name)
 
 
 def _calls(message: Native) -> Sequence[Native]:
@@ -195,16 +205,24 @@ def _calls(message: Native) -> Sequence[Native]:
     return calls if message.get("role") == "assistant" else ()
 
 
+def _mend_repeats_within(messages: Sequence[Native]) -> list[Native]:
+    return _renamed(messages, _Names)
+
+
 def _mend_repeats(messages: Sequence[Native]) -> list[Native]:
-    """A repeated id gets a number, in the call and in its result. What it becomes depends on what
-    stands before it alone, so that a growing list keeps its prefix."""
+    """What an id becomes depends on what stands before it alone: a growing list keeps its prefix."""
     names = _Names()
+    return _renamed(messages, lambda: names)
+
+
+def _renamed(messages: Sequence[Native], names_for: Callable[[], _Names]) -> list[Native]:
+    """A repeated id gets a number, in the call and in its result."""
     out: list[Native] = []
     renamed: dict[str, list[str]] = {}
     for message in messages:
         calls = _calls(message)
         if calls:
-            message, renamed = _distinct(message, calls, names)
+            message, renamed = _distinct(message, calls, names_for())
         elif message.get("role") == "tool":
             left = renamed.get(str(message.get("tool_call_id") or ""))
             if left and left[0] != message.get("tool_call_id"):
@@ -240,12 +258,11 @@ class _Names:
     def new(self, name: str) -> str:
         """`name` the first time, then `name` with a number; never the same twice."""
         base = name or "call"
-        number = self._asked.get(base, 0) + 1
+        number = self._asked[base] = self._asked.get(base, 0) + 1
         new = name or f"{base}_{number}"
         while new in self._taken:
-            number += 1
             new = f"{base}_{number}"
-        self._asked[base] = number
+            number += 1
         self._taken.add(new)
         return new
 
@@ -258,10 +275,17 @@ PAIRS = Rule(
     _find_pairs,
     _mend_pairs,
 )
+DISTINCT_IDS = Rule(
+    "distinct-ids",
+    "observed: 'Duplicate value for tool_call_id' for two calls of one message "
+    "(charmbracelet/crush#3121, openclaw/openclaw#47136)",
+    _find_repeats_within,
+    _mend_repeats_within,
+)
 UNIQUE_IDS = Rule(
     "unique-ids",
     "observed on compatible servers that pass the list on to a stricter one: bug-ops/zeph#6501, "
-    "can1357/oh-my-pi#2055",
+    "can1357/oh-my-pi#2055. OpenAI itself takes an id again in another message",
     _find_repeats,
     _mend_repeats,
 )

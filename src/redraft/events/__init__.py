@@ -1,4 +1,4 @@
-"""What a session tells those who watch it."""
+"""What sessions and agents tell those who watch them."""
 
 from redraft.events.catalogue import (
     EditJudged,
@@ -11,17 +11,26 @@ from redraft.events.catalogue import (
     RequestMade,
     RolledBack,
     RoundEnded,
+    StartedOver,
 )
+from redraft.events.reading import event_from_dict
+from redraft.events.running import CommandEnded, CommandStarted, Prodded, RequestRefused
 
 __all__ = [
+    "CommandEnded",
+    "CommandStarted",
     "EditJudged",
     "Escalated",
     "Event",
     "HandedOver",
     "NudgeGiven",
     "PhaseChanged",
+    "Prodded",
     "ReplyRead",
     "RequestMade",
+    "RequestRefused",
     "RolledBack",
     "RoundEnded",
+    "StartedOver",
+    "event_from_dict",
 ]

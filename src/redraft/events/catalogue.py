@@ -19,6 +19,7 @@ __all__ = [
     "RequestMade",
     "RolledBack",
     "RoundEnded",
+    "StartedOver",
 ]
 
 
@@ -122,6 +123,15 @@ class HandedOver(Event):
 
     type: ClassVar[str] = "handed_over"
     policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartedOver(Event):
+    """The client rewrote its own history: the context is what the client sent, and edits are gone."""
+
+    type: ClassVar[str] = "started_over"
+    turns: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)

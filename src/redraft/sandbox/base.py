@@ -19,12 +19,15 @@ class Outcome:
         exit_code: the shell's exit code; 128 + n where signal n ended it, as a shell reports it.
         timed_out: the command was stopped because its time was up.
         truncated_bytes: bytes of output that were left out.
+        stopped: the limit, other than time, for which the command was killed; "" for none. The
+            output ends with it as well. As after a time-out, files may be half written.
     """
 
     output: str
     exit_code: int
     timed_out: bool
     truncated_bytes: int
+    stopped: str = ""
 
 
 class Sandbox(Protocol):

@@ -29,6 +29,11 @@ class Capture:
         self._tail = bytearray()
         self._seen = 0
 
+    @property
+    def seen(self) -> int:
+        """Bytes that were fed so far, kept or not."""
+        return self._seen
+
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the stream."""
         self._seen += len(chunk)

@@ -1,4 +1,4 @@
-"""Waiting for a shell while reading what it prints.
+"""Waiting for a command while reading what it prints.
 
 The shell and its background children share one pipe. The shell's end is what counts: a child that
 keeps the pipe open must not hold up the answer, and a pipe that nobody reads would block them both.
@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import os
 import selectors
-import signal
 import subprocess
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Protocol
 
-from redraft.sandbox.capture import Capture
-from redraft.sandbox.processes import signal_session
-
-__all__ = ["GRACE", "Pipe", "follow"]
+__all__ = ["GRACE", "Followed", "Pipe", "Sink", "follow"]
 
 GRACE = 1.0
 """Seconds between asking a process to stop and killing it."""
@@ -32,6 +29,13 @@ _DRAIN = 0.5
 _UNKILLABLE = 5.0
 
 
+class Sink(Protocol):
+    """Where the bytes of a stream go."""
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes."""
+
+
 class Pipe:
     """The reading end of a pipe that several processes may hold open.
 
@@ -40,7 +44,7 @@ class Pipe:
         capture: where the bytes go.
     """
 
-    def __init__(self, descriptor: int, capture: Capture) -> None:
+    def __init__(self, descriptor: int, capture: Sink) -> None:
         self._descriptor = descriptor
         self._capture = capture
         self._selector = selectors.DefaultSelector()
@@ -80,45 +84,59 @@ class Pipe:
         return thread
 
 
-def follow(
-    shell: subprocess.Popen[bytes], pipe: Pipe, limit: float, stop: Callable[[], bool]
-) -> bool:
-    """Read the output of `shell` until it ends; stop it when its time is up.
+class Followed(Protocol):
+    """A command that runs, as far as waiting for it goes."""
+
+    shell: subprocess.Popen[bytes]
+    """The process that was started here: the shell itself, or what carries it."""
+
+    pipe: Pipe
+    """Where the output comes from."""
+
+    def ended(self) -> bool:
+        """Whether the command is over."""
+
+    def ask(self) -> None:
+        """Ask everything that belongs to the command to stop."""
+
+    def force(self) -> None:
+        """Kill everything that belongs to the command."""
+
+
+def follow(command: Followed, limit: float, stop: Callable[[], bool]) -> bool:
+    """Read the output of `command` until it ends; stop it when its time is up.
 
     Args:
-        shell: the first process of its session.
-        pipe: where the output comes from.
-        limit: seconds that the shell may take.
-        stop: asked many times a second; True ends the shell at once.
+        command: what to wait for.
+        limit: seconds that it may take.
+        stop: asked many times a second; True ends the command.
 
     Returns:
-        Whether the shell ended by itself.
+        Whether the command ended by itself.
     """
-    in_time = _until_end(shell, pipe, limit, stop)
+    in_time = _until_end(command, limit, stop)
     if not in_time:
-        signal_session(shell.pid, signal.SIGTERM)
-        _until_end(shell, pipe, GRACE, _never)
+        command.ask()
+        _until_end(command, GRACE, _never)
         # The shell may be gone while a child of it ignores the signal.
-        signal_session(shell.pid, signal.SIGKILL)
-        _until_end(shell, pipe, _UNKILLABLE, _never)
-    pipe.drain()
+        command.force()
+        _until_end(command, _UNKILLABLE, _never)
+    command.pipe.drain()
     return in_time
 
 
-def _until_end(
-    shell: subprocess.Popen[bytes], pipe: Pipe, limit: float, stop: Callable[[], bool]
-) -> bool:
-    """Read until the shell ends; False if `limit` seconds pass or `stop` says so first."""
+def _until_end(command: Followed, limit: float, stop: Callable[[], bool]) -> bool:
+    """Read until the command ends; False if `limit` seconds pass or `stop` says so first."""
     deadline = time.monotonic() + limit
-    while shell.poll() is None:
+    while not command.ended():
         left = deadline - time.monotonic()
         if left <= 0 or stop():
             return False
-        if pipe.ended:
+        if command.pipe.ended:
             with suppress(subprocess.TimeoutExpired):
-                shell.wait(min(left, _TICK))
+                command.shell.wait(min(left, _TICK))
         else:
-            pipe.take(min(left, _TICK))
+            command.pipe.take(min(left, _TICK))
     return True
 
 

@@ -12,11 +12,47 @@ import signal
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["end_session", "members", "signal_session"]
+__all__ = ["Stat", "end_session", "members", "read_stat", "signal_session"]
 
 _PROC = Path("/proc")
 _STEP = 0.02
+
+
+class Stat(NamedTuple):
+    """What /proc/<id>/stat says of a process (proc(5)).
+
+    Attributes:
+        state: one letter; Z for a zombie, X for one that is going.
+        session: the id of its session's first process.
+        threads: how many it has.
+        started: when it started, in clock ticks since the system did; tells it from a later process
+            of the same id.
+        pages: pages of memory that it holds.
+    """
+
+    state: bytes
+    session: int
+    threads: int
+    started: int
+    pages: int
+
+    @property
+    def dead(self) -> bool:
+        """Whether it has ended, though nobody may have collected it yet."""
+        return self.state in (b"Z", b"X")
+
+
+def read_stat(entry: Path) -> Stat | None:
+    """The process under `entry`, a directory of a /proc; None if there is none."""
+    try:
+        text = (entry / "stat").read_bytes()
+    except OSError:
+        return None
+    # The command's name stands in parentheses and may hold spaces and parentheses itself.
+    fields = text.rpartition(b")")[2].split()
+    return Stat(fields[0], int(fields[3]), int(fields[17]), int(fields[19]), int(fields[21]))
 
 
 def members(session: int) -> list[int]:
@@ -54,13 +90,8 @@ def end_session(session: int, grace: float) -> None:
 
 def _session_of(entry: Path) -> int | None:
     """The session of the process under /proc/`entry`; None for one that is gone or a zombie."""
-    try:
-        stat = (entry / "stat").read_bytes()
-    except OSError:
-        return None
-    # The command's name stands in parentheses and may hold spaces and parentheses itself.
-    state, _parent, _group, session = stat.rpartition(b")")[2].split()[:4]
-    return None if state in (b"Z", b"X") else int(session)
+    stat = read_stat(entry)
+    return None if stat is None or stat.dead else stat.session
 
 
 def _group_exists(group: int) -> bool:

@@ -8,10 +8,13 @@ killed writes nothing, so the state stays what it was.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
 
 __all__ = ["State", "command_bytes", "first_environment", "looks_secret", "read_state", "script"]
 
@@ -64,6 +67,12 @@ class State:
 
     directory: bytes
     environment: Mapping[bytes, bytes] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, directory: Path | str, variables: Mapping[str, str]) -> Self:
+        """The state with names and values as text."""
+        environment = {os.fsencode(name): os.fsencode(value) for name, value in variables.items()}
+        return cls(os.fsencode(directory), environment)
 
 
 def script(state: str, command: str) -> str:

@@ -21,7 +21,11 @@ class Answer:
 
     An error that says that the request was too large becomes a rollback: it is swallowed, the round
     that follows is empty, and `Session.request` asks again with a smaller context. Every other
-    error goes through untouched, and the same request can be made again.
+    error goes through untouched, and the same request can be made again. So does an overflow in
+    `observe` mode, which changes nothing.
+
+    Attributes:
+        given: whether a response was handed in.
     """
 
     engine: Engine
@@ -32,16 +36,17 @@ class Answer:
 
         Raises:
             DialectError: it is not a response of the session's wire format.
-            SessionStateError: there was a response already.
+            SessionStateError: there was a response already, or no request.
         """
         if self.given:
             raise SessionStateError("this request has its answer; call session.request() again.")
+        self._must_be_asked()
         self.engine.take_answer(response)
         self.given = True
 
     def __enter__(self) -> Self:
-        if self.engine.pending:
-            raise SessionStateError("the last reply's calls need their results first; see round().")
+        self._must_be_asked()
+        self.engine.answering = True
         return self
 
     def __exit__(
@@ -50,17 +55,31 @@ class Answer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        if error is not None:
-            overflow = None if self.given else overflow_of(error)
-            if overflow is not None:
-                self.engine.overflowed(overflow)
-                return True
+        self.engine.answering = False
+        if error is not None and not self._rolled_back(error):
+            self.engine.release()
             return False
-        if not self.given:
+        if error is None and not self.given:
             raise SessionStateError(
                 "no response was handed in; call answer(response) inside `with session.answer()`."
             )
-        return False
+        self.engine.release()
+        return True
+
+    def _rolled_back(self, error: BaseException) -> bool:
+        overflow = None if self.given or self.engine.core.observe else overflow_of(error)
+        if overflow is None:
+            return False
+        self.engine.overflowed(overflow)
+        return True
+
+    def _must_be_asked(self) -> None:
+        self.engine.must_be_settled()
+        if not self.engine.asked:
+            raise SessionStateError(
+                "there is no request to answer; call session.request() first, and stop where it "
+                "gives None."
+            )
 
     async def __aenter__(self) -> Self:
         return self.__enter__()

@@ -1,9 +1,9 @@
-"""What a round's results look like to the model: output, receipts, one notice, and the readout."""
+"""What a round's results look like to the model: output, receipts, notices, and the readout."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from redraft import prompts
 from redraft.budget import cap_output
@@ -11,70 +11,155 @@ from redraft.dialects import Content
 from redraft.session.controller import Controller
 from redraft.session.core import Core
 
-__all__ = ["Composed", "compose", "shares"]
+__all__ = ["Composed", "compose", "shares", "size_of"]
+
+NUDGE_ROOM = 128
+"""Raw tokens that a nudge may take; the longest of ours has fewer."""
+
+READOUT_ROOM = 32
+"""Raw tokens that a readout may take, with the line break in front of it."""
+
+MARKER_ROOM = 48
+"""Raw tokens kept for the line that says what was left out, so that no output vanishes unseen."""
+
+_PIECE = 2_048
+_SAMPLES = 64
+_CHARS = 16
+"""Characters for which a token of room is kept; text longer than that is not counted to its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """Results, ready to append.
+    """Turns, ready to append.
 
     Attributes:
         contents: the turns.
-        measured: how many of their raw tokens are receipts, notices and readouts.
+        measured: how many of their raw tokens are receipts, notices, readouts, and results that
+            redraft wrote itself.
+        changed: (call id, whole output) of what the model will not read letter by letter.
     """
 
     contents: tuple[Content, ...]
     measured: int
+    changed: tuple[tuple[str, str], ...]
 
 
 def compose(
-    core: Core, controller: Controller, results: Sequence[Content], lines: Sequence[str], tag: str
+    controller: Controller,
+    contents: Sequence[Content],
+    lines: Sequence[str],
+    own: Collection[int] = (),
 ) -> Composed:
-    """Dress a round's results.
+    """Dress the tool results among the turns that a round brings.
 
     Outputs are cut to what fits; whatever imitates a notice of redraft in them is escaped. Every
-    result shows the context's size without itself; receipts and the notice stand once, in the
-    newest.
+    result shows the context's size without itself; receipts and notices stand once, in the newest.
 
     Args:
-        core: the session's state, after the round's edits.
-        controller: its budget.
-        results: the tool results with the tool's whole output, in order.
-        lines: receipts for the newest result.
-        tag: the session's tag.
+        controller: the budget, and with it the session's state after the round's edits.
+        contents: the turns, results with the tool's whole output; turns of other roles stay as they
+            are.
+        lines: receipts and notices for the newest result.
+        own: places of results that redraft wrote; nothing in them is escaped.
     """
-    meter, live = core.live.meter, core.live
-    outputs = [prompts.defuse(content.text, tag) for content in results]
-    sizes = [meter.text(text) for text in outputs]
-    fixed = [meter.content(content) - meter.text(content.text) for content in results]
-    room = controller.room() - sum(fixed)
-    bare: list[Content] = []
-    for content, text, size, share in zip(
-        results, outputs, sizes, shares(sizes, room), strict=True
-    ):
-        controller.saw(size)
-        kept, _ = cap_output(text, share, meter.text, lambda left: prompts.cut_marker(left, tag))
-        bare.append(_with_text(core, content, kept))
-    intake = [meter.content(content) for content in bare]
-    nudge = controller.nudge(live.tokens + sum(intake)) if bare else None
-    full = core.shown(live.tokens + sum(intake))
-    notice = [prompts.nudge_notice(nudge, full, core.limit, tag)] if nudge else []
-    contents: list[Content] = []
-    used = live.tokens
-    for place, content in enumerate(bare):
-        newest = place == len(bare) - 1
-        said = [*lines, *notice] if newest else []
-        readout = prompts.readout_line(core.shown(used), core.limit, tag)
-        text = "\n".join(part for part in (content.text.rstrip("\n"), *said, readout) if part)
-        contents.append(_with_text(core, content, text))
-        used += meter.content(contents[-1])
-    return Composed(tuple(contents), used - live.tokens - sum(intake))
+    return _Round(controller, contents, lines, own).composed()
 
 
-def _with_text(core: Core, content: Content, text: str) -> Content:
-    if text == content.text:
-        return content
-    return core.live.dialect.write(content, text, (), content.parts)
+@dataclass(slots=True)
+class _Round:
+    controller: Controller
+    contents: Sequence[Content]
+    lines: Sequence[str]
+    own: Collection[int]
+
+    @property
+    def core(self) -> Core:
+        return self.controller.core
+
+    @property
+    def tag(self) -> str:
+        return self.controller.tag
+
+    def composed(self) -> Composed:
+        places = [at for at, content in enumerate(self.contents) if content.role == "tool"]
+        texts = {at: self._escaped(at) for at in places}
+        kept = self._capped(texts)
+        changed = tuple(
+            (content.answers or "", content.text)
+            for at, content in enumerate(self.contents)
+            if at in kept and at not in self.own and kept[at] != content.text
+        )
+        meter, live = self.core.live.meter, self.core.live
+        bare = [
+            self._with_text(content, "" if at in self.own else kept.get(at, content.text))
+            for at, content in enumerate(self.contents)
+        ]
+        intake = sum(map(meter.content, bare))
+        said = [*self.lines, *self._nudge(live.tokens + intake)] if places else []
+        done: list[Content] = []
+        used = live.tokens
+        for at, content in enumerate(self.contents):
+            if at in kept:
+                newest = said if at == places[-1] else []
+                content = self._with_text(content, self._dressed(kept[at], newest, used))
+            done.append(content)
+            used += meter.content(content)
+        return Composed(tuple(done), used - live.tokens - intake, changed)
+
+    def _escaped(self, at: int) -> str:
+        text = self.contents[at].text
+        return text if at in self.own else prompts.defuse(text, self.tag)
+
+    def _capped(self, texts: Mapping[int, str]) -> dict[int, str]:
+        """Each output, as much of it as fits beside everything else that comes with the round."""
+        count = self.core.live.meter.text
+        room = max(self._room(texts), 0)
+        sizes = [size_of(text, count, room) for text in texts.values()]
+        given = dict(zip(texts, shares(sizes, room), strict=True))
+        for at, size in zip(texts, sizes, strict=True):
+            if at not in self.own:
+                self.controller.saw(size)
+            given[at] = max(given[at], min(size, MARKER_ROOM))
+        return {
+            at: cap_output(text, given[at], count, self._marker)[0] for at, text in texts.items()
+        }
+
+    def _marker(self, left_out: int) -> str:
+        return prompts.cut_marker(left_out, self.tag)
+
+    def _room(self, texts: Mapping[int, str]) -> int:
+        """Raw tokens for the outputs together."""
+        core, meter = self.core, self.core.live.meter
+        rest = sum(
+            meter.content(replace(content, text="") if at in texts else content)
+            for at, content in enumerate(self.contents)
+        )
+        said = sum(meter.text(line) + 1 for line in self.lines) + NUDGE_ROOM
+        return core.raw_limit - core.live.tokens - rest - said - READOUT_ROOM * len(texts)
+
+    def _nudge(self, raw: int) -> list[str]:
+        nudge = self.controller.nudge(raw)
+        if nudge is None:
+            return []
+        return [prompts.nudge_notice(nudge, self.core.shown(raw), self.core.limit, self.tag)]
+
+    def _dressed(self, text: str, said: Sequence[str], used: int) -> str:
+        readout = prompts.readout_line(self.core.shown(used), self.core.limit, self.tag)
+        return "\n".join(part for part in (text.rstrip("\r\n"), *said, readout) if part)
+
+    def _with_text(self, content: Content, text: str) -> Content:
+        if text == content.text:
+            return content
+        return self.core.live.dialect.write(content, text, (), content.parts)
+
+
+def size_of(text: str, count: Callable[[str], int], room: int) -> int:
+    """Tokens of `text`: counted where it may fit into `room`, else estimated from even samples."""
+    if len(text) <= max(room * _CHARS, _SAMPLES * _PIECE):
+        return count(text)
+    stride = len(text) // _SAMPLES
+    seen = sum(count(text[at : at + _PIECE]) for at in range(0, _SAMPLES * stride, stride))
+    return max(seen * len(text) // (_SAMPLES * _PIECE), 1)
 
 
 def shares(sizes: Sequence[int], room: int) -> list[int]:
@@ -87,8 +172,7 @@ def shares(sizes: Sequence[int], room: int) -> list[int]:
     given = [0] * len(sizes)
     left = max(room, 0)
     waiting = sorted(range(len(sizes)), key=lambda at: sizes[at])
-    while waiting:
-        at = waiting.pop(0)
-        given[at] = min(sizes[at], left // (len(waiting) + 1))
+    for done, at in enumerate(waiting):
+        given[at] = min(sizes[at], left // (len(waiting) - done))
         left -= given[at]
     return given

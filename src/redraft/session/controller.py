@@ -7,35 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from redraft import budget as budgets
 from redraft import prompts
-from redraft.budget import Nudge, Nudges, Phase, Rollbacks, commands, overflow, urgent_band
-from redraft.context import (
-    RECEIPT_CAP,
-    Change,
-    Gate,
-    Insert,
-    Live,
-    Origin,
-    Revision,
-    unanswered,
-)
+from redraft.budget import Nudge, Nudges, Phase, Rollbacks, choose, commands, overflow, urgent_band
+from redraft.context import Change, Gate, Insert, Live, Origin, Revision
 from redraft.errors import BudgetError, ContextOverflowError
 from redraft.events import HandedOver, NudgeGiven, PhaseChanged, RolledBack
 from redraft.policies import ObservationMask, Policy, View
 from redraft.session.core import Core, Judged
 from redraft.settings import Settings
 
-__all__ = ["LINES_ROOM", "NOTICE_ROOM", "Controller"]
+__all__ = ["NOTICE_ROOM", "Controller"]
 
 NOTICE_ROOM = 512
 """Raw tokens that the notice of a rollback may take: five commands of a line each."""
 
-LINES_ROOM = 256
-"""Raw tokens kept beside an output for the receipt, a nudge, the readout and the reply's framing."""
-
 _LOSSES = 2
-"""Edits in a row with a full net of zero or less, after which the harness does the next compaction
+"""Edits running with a full net of zero or less, after which the harness does the next compaction
 (DESIGN.md section 4, the `conserve` gate)."""
+
+_NEEDS = 8
+"""Answers that a policy may ask for, one after the other, before it must decide."""
+
+_FULL = "your context is full and nothing more can be taken away"
+_OVERFLOWS = "your context overflows and is not rolled back any more"
 
 
 class Controller:
@@ -49,7 +44,9 @@ class Controller:
 
     Attributes:
         phase: whether the run goes on, has its last turn, or has stopped.
-        outputs: tokens of the tool outputs so far, the last few.
+        why: why it does not go on; "" while it does.
+        rollbacks: how often the context was rolled back.
+        notices: what the model is to be told in the newest result, beside the nudge.
     """
 
     def __init__(
@@ -59,8 +56,10 @@ class Controller:
         self.settings = settings
         self.tag = tag
         self.phase = Phase.RUNNING
+        self.why = ""
         self.rollbacks = Rollbacks()
-        self.outputs: list[int] = []
+        self.notices: list[str] = []
+        self._outputs: list[int] = []
         self._nudges = Nudges(tiers=settings.nudge_tiers)
         self._fallback = fallback or ObservationMask()
         self._losses = 0
@@ -70,38 +69,61 @@ class Controller:
 
     def make_room(self) -> None:
         """Bring the context under its limit: by a policy where the model's edits lose tokens, then
-        by rollbacks, then by giving the model its final turn."""
-        if self._losses >= _LOSSES:
+        by rollbacks, then by giving the model its final turn.
+
+        Raises:
+            BudgetError: what must be sent alone does not fit.
+        """
+        if self._losses >= _LOSSES and self.phase is Phase.RUNNING:
             self._hand_over()
-        while self.phase is Phase.RUNNING and self.core.live.tokens > self.core.raw_limit:
-            self._roll_back()
+        while self._excess() > 0 and self.phase is not Phase.STOPPED:
+            self.check_room()
+            if self.phase is Phase.RUNNING:
+                self._roll_back()
+            elif not self._cut(self._excess()):
+                self.stop(_FULL)
+
+    def check_room(self, more: int = 0) -> None:
+        """Raise `BudgetError` where what must be in every request, and `more` raw tokens, is larger
+        than the limit."""
+        live, shown = self.core.live, self.core.shown
+        held = live.protected()
+        pinned = sum(turn.tokens for turn in live.turns[: live.head])
+        rest = sum(turn.tokens for turn in live.turns[live.head :] if turn.number in held)
+        parts = {
+            "tools and parameters": shown(live.frame_tokens),
+            "system prompt and task": shown(pinned),
+            "pinned and unanswered turns": shown(rest + more),
+        }
+        budgets.check_room(self.core.limit, parts)
 
     def overflowed(self, error: ContextOverflowError) -> None:
         """The server says that the request was too large, whatever we counted.
 
         The limit comes down to what the server can take, so that the next request is smaller; then
         the context is rolled back.
+
+        Raises:
+            BudgetError: what must be sent alone is larger than that.
         """
-        sent = self.core.used
-        if error.requested and error.window and error.requested > error.window:
-            ceiling = sent * error.window // error.requested - self.settings.margin
-        else:
-            ceiling = sent - 1
-        self.core.limit = max(min(self.core.limit, ceiling), 1)
-        needed = sum(
-            turn.tokens
-            for turn in self.core.live.turns
-            if turn.number in self.core.live.protected()
-        )
-        if self.core.shown(needed + self.core.live.frame_tokens) > self.core.limit:
-            raise BudgetError(
-                f"the server takes about {self.core.limit:,} tokens, and what must be sent alone is "
-                "larger; use a model with a larger window, or shorten the task or the tools"
-            ) from error
+        core = self.core
+        ceiling = core.used
+        if error.requested and error.window:
+            # In our own count. Where the prompt alone would fit, the output beside it did not.
+            ceiling = ceiling * min(error.window, error.requested) // error.requested
+        core.limit = min(core.limit, max(ceiling - self.settings.margin, 1))
+        try:
+            self.check_room()
+        except BudgetError as small:
+            raise BudgetError(f"the server takes less than was thought: {small}") from error
         if self.phase is Phase.FINAL:
-            self.end("the final request did not fit either")
-        else:
+            self.stop("the final request did not fit either")
+        elif self.phase is Phase.RUNNING:
             self._roll_back()
+
+    def _excess(self) -> int:
+        """Raw tokens by which the context is over its limit."""
+        return self.core.live.tokens - self.core.raw_limit
 
     def _roll_back(self) -> None:
         core = self.core
@@ -120,101 +142,131 @@ class Controller:
             maximum=self.settings.rollback_max,
         )
         if decided.choice is None:
-            self.end("your context is full and nothing more can be taken away")
+            spent = self.rollbacks.count >= self.settings.rollback_max
+            self.end(_OVERFLOWS if spent else _FULL)
             return
         before = core.used
         numbers = decided.choice.numbers
         free = core.limit - core.shown(core.live.tokens - decided.choice.freed)
-        revision = self._drop(core.live, numbers, free)
-        judged = core.propose(revision, limit=core.live.tokens)
+        judged = core.propose(self._rollback(core.live, numbers, free), limit=core.live.tokens)
         if not judged.applied:
-            self.end("your context is full and nothing more can be taken away")
+            self.end(_FULL)
             return
         self.rollbacks = decided.rollbacks
         self._notice = core.live.next_number - 1
         core.tell(RolledBack(core.round, self.rollbacks.count, numbers, before, core.used))
 
-    def _drop(self, live: Live, numbers: Sequence[int], free: int) -> Revision:
-        """The revision of a rollback: groups and the notice before this one go, a new notice comes."""
-        gone = {*numbers, self._notice}
-        dropped = [turn for turn in live.turns if turn.number in gone]
-        kept = [turn for turn in live.turns if turn.number not in gone]
+    def _rollback(self, live: Live, numbers: Sequence[int], free: int) -> Revision:
+        """Groups go, and the notice of the rollback before this one, and a new notice comes."""
+        kept = [turn for turn in live.turns if turn.number not in numbers]
+        old = [turn for turn in kept if turn.number == self._notice]
+        # A notice that the model wrote its own words into is the model's.
+        spent = [turn.number for turn in old if turn.origin is Origin.HARNESS]
         named = commands(live, numbers)
         text = prompts.rollback_notice(len(numbers), named, free, self.tag)
         note = live.draft(live.dialect.note("user", text), Origin.HARNESS)
-        return Revision(
-            "harness",
-            "rollback",
-            tuple(Change(turn.number, turn.digest, None) for turn in dropped),
-            (Insert(kept[-1].number if kept else 0, note),),
-            Gate.FIT,
-        )
+        insert = Insert(kept[-1].number if kept else 0, note)
+        return _drop(live, "rollback", {*numbers, *spent}, insert)
+
+    # -- the end of a run ------------------------------------------------------------------------
 
     def end(self, why: str) -> None:
-        """Go to the final turn, or from there (or where there is to be none) to the stop."""
-        self.phase = self.phase.ended() if self.settings.final_turn else Phase.STOPPED
-        self.core.tell(PhaseChanged(self.core.round, str(self.phase), why))
-        if self.phase is Phase.FINAL:
-            note = self.core.live.dialect.note("user", prompts.final_notice(why, self.tag))
-            cost = self.core.live.meter.content(note)
-            self.core.append([note], Origin.HARNESS, measured=cost)
+        """Go to the final turn, or from there (or where there can be none) to the stop."""
+        final = self.settings.final_turn and self.phase is Phase.RUNNING and not self.core.observe
+        note = self.core.live.dialect.note("user", prompts.final_notice(why, self.tag))
+        cost = self.core.live.meter.content(note)
+        if not final or not self._cut(self._excess() + cost):
+            self.stop(why)
+            return
+        self._enter(Phase.FINAL, why)
+        self.core.append([note], Origin.HARNESS, measured=cost)
 
     def stop(self, why: str) -> None:
         """Stop at once."""
         if self.phase is not Phase.STOPPED:
-            self.phase = Phase.STOPPED
-            self.core.tell(PhaseChanged(self.core.round, str(self.phase), why))
+            self._enter(Phase.STOPPED, why)
+
+    def answered(self, *, calls: bool) -> None:
+        """The model has replied; in the final turn that is the end, whatever it says."""
+        if self.phase is Phase.FINAL:
+            used = "was spent on tool calls" if calls else "gave the answer"
+            self.stop(f"the final turn {used}")
+
+    def resume(self) -> None:
+        """The user has more to say after the stop: another run begins."""
+        if self.phase is Phase.STOPPED:
+            self.rollbacks = Rollbacks()
+            self._enter(Phase.RUNNING, "")
+
+    def _enter(self, phase: Phase, why: str) -> None:
+        self.phase, self.why = phase, why
+        self.core.tell(PhaseChanged(self.core.round, str(phase), why))
+
+    def _cut(self, needed: int) -> bool:
+        """Let the newest groups go until `needed` raw tokens have; whether that could be done."""
+        if needed <= 0:
+            return True
+        live = self.core.live
+        choice = choose(live, needed)
+        if not choice.enough:
+            return False
+        revision = _drop(live, "final-turn", choice.numbers)
+        return self.core.propose(revision, limit=live.tokens).applied
 
     # -- after a round ---------------------------------------------------------------------------
 
     def urgent(self) -> bool:
         """Whether the context stands in the urgent band."""
         core = self.core
-        return core.limit - core.used < urgent_band(core.limit, self.outputs)
-
-    def room(self) -> int:
-        """Raw tokens that new results may take, with a receipt and a notice beside them."""
-        return max(self.core.raw_limit - self.core.live.tokens - LINES_ROOM, RECEIPT_CAP)
+        return core.limit - core.used < urgent_band(core.limit, self._outputs)
 
     def saw(self, output_tokens: int) -> None:
         """Remember how large a tool's output was, in raw tokens."""
-        self.outputs = [*self.outputs, self.core.shown(output_tokens)][-3:]
+        self._outputs = [*self._outputs, self.core.shown(output_tokens)][-3:]
 
     def nudge(self, raw: int) -> Nudge | None:
         """What to say about the fill once the context holds `raw` tokens, if anything."""
         used = self.core.shown(raw)
-        self._nudges, nudge = self._nudges.step(used, self.core.limit, self.outputs)
+        self._nudges, nudge = self._nudges.step(used, self.core.limit, self._outputs)
         if nudge is not None:
             self.core.tell(NudgeGiven(self.core.round, str(nudge), used))
         return nudge
 
     def edited(self, judged: Judged) -> None:
         """Take note of a model's edit that was applied."""
-        if not judged.applied:
+        commit = self.core.commits.get(judged.number)
+        if commit is None:
             return
         self.rollbacks = self.rollbacks.applied_edit()
-        commit = self.core.commits.get(judged.number)
-        if commit is not None and commit.revision.gate is Gate.CONSERVE:
-            self._losses = self._losses + 1 if commit.deltas.net <= 0 else 0
+        if commit.revision.gate is not Gate.CONSERVE:
+            return
+        self._losses = self._losses + 1 if commit.deltas.net <= 0 else 0
+        if self._losses == _LOSSES:
+            self.notices.append(prompts.handover_notice(self.tag))
 
     def _hand_over(self) -> None:
+        """Let the fallback do the next compaction, as soon as it sees one to do."""
+        revision = self._decided()
+        if revision is None:
+            return
         self._losses = 0
-        core = self.core
-        decision = self._fallback.decide(View(core.live, core.raw_limit))
-        core.tell(HandedOver(core.round, self._fallback.name))
-        if isinstance(decision, Revision):
-            core.propose(decision)
+        self.core.tell(HandedOver(self.core.round, self._fallback.name))
+        self.core.propose(revision)
 
-    # -- at the start ----------------------------------------------------------------------------
+    def _decided(self) -> Revision | None:
+        """What the fallback decides. A session has no summarizer and no memory to ask, so what it
+        needs is given as "", as a policy must expect."""
+        given: dict[str, str] = {}
+        for _ in range(_NEEDS):
+            decision = self._fallback.decide(View(self.core.live, self.core.raw_limit, given))
+            if decision is None or isinstance(decision, Revision):
+                return decision
+            given[decision.key] = ""
+        return None
 
-    def needed(self) -> dict[str, int]:
-        """What every request must hold, by name, in tokens as shown."""
-        live = self.core.live
-        open_questions = unanswered(live.turns, live.answered)
-        pinned = sum(turn.tokens for turn in live.turns[: live.head])
-        rest = sum(turn.tokens for turn in live.turns[live.head :] if turn.number in open_questions)
-        return {
-            "tools and parameters": self.core.shown(live.frame_tokens),
-            "pinned": self.core.shown(pinned),
-            "unanswered user turns": self.core.shown(rest),
-        }
+
+def _drop(live: Live, source: str, numbers: Sequence[int] | set[int], *inserts: Insert) -> Revision:
+    """The harness's revision that removes turns."""
+    gone = set(numbers)
+    changes = [Change(turn.number, turn.digest, None) for turn in live.turns if turn.number in gone]
+    return Revision("harness", source, tuple(changes), inserts, Gate.FIT)

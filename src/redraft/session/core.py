@@ -1,4 +1,4 @@
-"""The state of a session, and its two verbs: `append` and `propose`.
+"""The state of a session, and its verbs: `append` and `propose`, and what goes beside them.
 
 Everything that changes the live context goes through here, so that the order is right once and for
 all: the door decides, the journal records, the live context is swapped, the receipt is shown.
@@ -6,33 +6,33 @@ all: the door decides, the journal records, the live context is swapped, the rec
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from redraft.context import (
     Check,
     Commit,
-    Ledger,
     Live,
     Origin,
     Receipt,
     Refusal,
     Revision,
-    Row,
     Status,
     Turn,
     commit,
 )
 from redraft.dialects import Content
 from redraft.errors import RewriteBudgetViolation
-from redraft.events import EditJudged, Escalated, Event
-from redraft.store import Account, Appended, Committed, Journal, Refused, Told
+from redraft.events import EditJudged, Escalated, Event, StartedOver
+from redraft.session.books import Books
+from redraft.store import Appended, Committed, Journal, Pinned, Refused, Started, Told
 from redraft.tokens import Calibration
 
 __all__ = ["Core", "Judged"]
 
-_APPLIED = (Status.APPLIED, Status.GREW, Status.OVER)
 
-
+@dataclass(frozen=True, slots=True)
 class Judged:
     """What became of one proposal.
 
@@ -41,20 +41,22 @@ class Judged:
         number: the revision's number; 0 where it did not commit.
     """
 
-    __slots__ = ("number", "receipt")
-
-    def __init__(self, receipt: Receipt, number: int = 0) -> None:
-        self.receipt = receipt
-        self.number = number
+    receipt: Receipt
+    number: int = 0
 
     @property
     def applied(self) -> bool:
         """Whether the live context changed."""
-        return self.receipt.status in _APPLIED
+        return self.number > 0
+
+    @property
+    def growth(self) -> int:
+        """Raw tokens by which the live context grew; negative where it shrank."""
+        return self.receipt.after - self.receipt.before if self.applied else 0
 
 
 class Core:
-    """The live context with its journal, ledger and limit.
+    """The live context with its journal, books and limit.
 
     Args:
         live: the context at the beginning.
@@ -63,15 +65,18 @@ class Core:
         journal: where everything is recorded.
         checks: further tests for the door.
         observe: judge revisions and change nothing.
+        whole_head: whether the pinned prefix is to hold the first user turn, also where it comes
+            later than the system prompt.
         on_event: called with every event, in order.
         on_escalation: called when a rewrite cannot prove that it conserves.
 
     Attributes:
-        round: the number of the round in progress, from 1; 0 before the first request.
-        ledger: closed rows.
+        round: the number of the round in progress, from 1; 0 before the first reply.
+        books: the ledger.
         commits: revisions that passed, by number.
-        anchors: for each turn that left, the number of the turn that it stood behind.
-        fresh_edit: whether the context was edited since the last request that was answered.
+        generation: how often the context was changed otherwise than at its end.
+        receipts: what became of every proposal, in order.
+        rejections: how many proposals were rejected, by their source.
     """
 
     def __init__(
@@ -83,6 +88,7 @@ class Core:
         journal: Journal,
         checks: Sequence[Check] = (),
         observe: bool = False,
+        whole_head: bool = True,
         on_event: Callable[[Event], None] | None = None,
         on_escalation: Callable[[RewriteBudgetViolation], None] | None = None,
     ) -> None:
@@ -93,16 +99,16 @@ class Core:
         self.checks = tuple(checks)
         self.observe = observe
         self.round = 0
-        self.ledger = Ledger()
+        self.books = Books(journal)
         self.commits: dict[int, Commit] = {}
-        self.anchors: dict[int, int] = {}
-        self.fresh_edit = False
+        self.generation = 0
         self.receipts: list[Receipt] = []
-        self._row: Row | None = None
+        self.rejections: Counter[str] = Counter()
+        self._whole_head = whole_head
         self._numbers = 0
         self._on_event = on_event
         self._on_escalation = on_escalation
-        journal.record(Appended(live.turns))
+        journal.record(Started(live.frame, live.turns, live.head))
 
     # -- figures ---------------------------------------------------------------------------------
 
@@ -120,7 +126,20 @@ class Core:
         """The live context's size, as shown."""
         return self.shown(self.live.tokens)
 
+    def checkpoint(self) -> bool:
+        """Whether a full recount agrees with the running sum (DESIGN.md section 4, rule 8)."""
+        return self.live.recount() == self.live.tokens
+
     # -- verbs -----------------------------------------------------------------------------------
+
+    def begin_round(self) -> None:
+        """The next round begins, and with it a row of the ledger."""
+        self.books.open(self.round + 1, self.live.tokens)
+        self.round += 1
+
+    def end_round(self) -> None:
+        """The round is over; raises `LedgerError` where its row does not balance."""
+        self.books.close(self.live.tokens)
 
     def append(
         self, contents: Iterable[Content], origin: Origin = Origin.ORIGINAL, *, measured: int = 0
@@ -138,24 +157,29 @@ class Core:
         """
         before = self.live
         after = before.append(contents, origin)
+        if self._whole_head and before.head == len(before.turns):
+            after = replace(after, head=_prefix(after.turns))
         turns = after.turns[len(before.turns) :]
+        if not turns:
+            return ()
         self.journal.record(Appended(turns))
         self.live = after
-        grown = after.tokens - before.tokens
-        self._account(before, intake=grown - measured, measurement=measured)
+        self._enter(before, intake=after.tokens - before.tokens - measured, measurement=measured)
         return turns
 
-    def propose(self, revision: Revision, *, limit: int | None = None) -> Judged:
+    def propose(
+        self, revision: Revision, *, limit: int | None = None, edit_calls: Iterable[int] = ()
+    ) -> Judged:
         """Take a revision to the door, and do what it answers.
 
         Args:
             revision: the proposal.
             limit: another raw limit than the session's.
+            edit_calls: places of the calls that made it, for the record.
         """
-        if not revision:
-            tokens = self.live.tokens
-            return self.judged(Receipt(Status.IGNORED, tokens, tokens), revision)
         before = self.live
+        if not revision:
+            return self.judged(Receipt(Status.IGNORED, before.tokens, before.tokens), revision)
         limit = self.raw_limit if limit is None else limit
         answer = commit(before, revision, limit, self.checks)
         if isinstance(answer, Refusal):
@@ -165,18 +189,30 @@ class Core:
             return self.judged(answer.receipt, revision)
         if self.observe:
             return self.judged(answer.receipt, revision)
-        self._numbers += 1
-        number = self._numbers
-        self.journal.record(Committed(number, answer))
+        number = self._numbers + 1
+        self.journal.record(Committed(number, answer, tuple(sorted(edit_calls))))
+        self._numbers = number
         self.live = answer.live
         self.commits[number] = answer
-        self.anchors.update(
-            {move.old.number: move.anchor for move in answer.moves if move.old and not move.new}
-        )
-        self.fresh_edit = True
-        deltas = answer.deltas
-        self._account(before, freed=deltas.freed, rewrite=deltas.replacement)
+        self.generation += 1
+        self._enter(before, freed=answer.deltas.freed, rewrite=answer.deltas.replacement)
         return self.judged(answer.receipt, revision, number, answer)
+
+    def pin(self, pins: frozenset[int]) -> None:
+        """Say which turns are pinned. No gate: nothing changes in size."""
+        self.journal.record(Pinned(pins))
+        self.live = replace(self.live, pins=pins)
+
+    def restart(self, live: Live) -> None:
+        """Start over from a context that the client made."""
+        self.journal.record(Started(live.frame, live.turns, live.head))
+        before, self.live = self.live, live
+        self.commits.clear()
+        self.generation += 1
+        self._enter(before, intake=live.tokens, freed=before.tokens)
+        self.tell(StartedOver(self.round, len(live.turns), self.used))
+
+    # -- what is told ----------------------------------------------------------------------------
 
     def judged(
         self,
@@ -187,6 +223,8 @@ class Core:
     ) -> Judged:
         """Remember a receipt and tell whoever watches."""
         self.receipts.append(receipt)
+        if receipt.status is Status.REJECTED:
+            self.rejections[revision.source] += 1
         self.tell(
             EditJudged(
                 round=self.round,
@@ -214,53 +252,13 @@ class Core:
         if self._on_escalation is not None:
             self._on_escalation(violation)
 
-    # -- the ledger ------------------------------------------------------------------------------
+    def _enter(self, before: Live, **causes: int) -> None:
+        self.books.enter(self.round, before.tokens, self.live.tokens, **causes)
 
-    def open_row(self) -> None:
-        """Begin a round's row; the one before must be closed."""
-        self._row = Row(self.round, self.live.tokens)
 
-    def charge_plan(self, tokens: int) -> None:
-        """Move raw tokens that were counted as intake to the cost of an edit."""
-        if self._row is not None:
-            self._row = self._row.add(intake=-tokens, rewrite=tokens)
-
-    def close_row(self) -> None:
-        """End the round's row; raises `LedgerError` where its causes do not add up."""
-        if self._row is not None:
-            self._close(self._row)
-            self._row = None
-
-    def _account(
-        self,
-        before: Live,
-        *,
-        intake: int = 0,
-        freed: int = 0,
-        rewrite: int = 0,
-        measurement: int = 0,
-    ) -> None:
-        """Attribute a change to the round's row, or to a row of its own between rounds."""
-        row = self._row or Row(self.round, before.tokens)
-        row = row.add(intake=intake, freed=freed, rewrite=rewrite, measurement=measurement)
-        if self._row is None:
-            self._close(row)
-        else:
-            self._row = row
-
-    def _close(self, row: Row) -> None:
-        row = row.close(self.live.tokens)
-        self.ledger.rows.append(row)
-        self.journal.record(Account(row))
-
-    def checkpoint(self) -> bool:
-        """Whether a full recount agrees with the running sum (DESIGN.md section 4, rule 8)."""
-        return self.live.recount() == self.live.tokens
-
-    def rebase(self, live: Live) -> None:
-        """Start over from a context that the client rewrote itself."""
-        self.journal.record(Appended(live.turns))
-        before, self.live = self.live, live
-        self.commits.clear()
-        self.anchors.clear()
-        self._account(before, intake=live.tokens, freed=before.tokens)
+def _prefix(turns: Sequence[Turn]) -> int:
+    """The system turns at the start and the first user turn, the task (DESIGN.md section 2)."""
+    at = 0
+    while at < len(turns) and turns[at].role == "system":
+        at += 1
+    return at + 1 if at < len(turns) and turns[at].role == "user" else at

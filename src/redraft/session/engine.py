@@ -1,86 +1,105 @@
-"""What happens inside a session: answers come in, rounds open and close, results go back."""
+"""What happens inside a session: requests go out, answers come in, rounds open and close."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from redraft import prompts
 from redraft.budget import FreeRounds, Phase
-from redraft.context import Gate, Status
-from redraft.dialects import Call, Content
-from redraft.errors import ContextOverflowError
-from redraft.events import ReplyRead, RoundEnded
+from redraft.context import Receipt, Status
+from redraft.dialects import Content
+from redraft.errors import ContextOverflowError, SessionStateError
+from redraft.events import ReplyRead, RequestMade, RoundEnded
 from redraft.session.compose import compose
 from redraft.session.controller import Controller
 from redraft.session.core import Core, Judged
-from redraft.session.rounds import Outcome, ToolCall, parse_calls
-from redraft.session.window import FileWindow, Look
-from redraft.store import Answered
-from redraft.tools import Outline, intend
+from redraft.session.edits import Edits, plan_tokens
+from redraft.session.rounds import Outcome, Results, parse_calls
+from redraft.session.window import Look
+from redraft.session.wire import Wire
+from redraft.store import Answered, Output, Sent
 
-__all__ = ["Engine", "Results"]
+__all__ = ["Engine"]
 
-_MANY_GREW = 3
-
-
-@dataclass(slots=True)
-class Results:
-    """A round's outcomes while they come in.
-
-    Attributes:
-        pending: the calls of the reply, in order.
-        calls: those that somebody else must run.
-        outcomes: what each call gave, by its place.
-        judged: what became of edits so far.
-    """
-
-    pending: tuple[Call, ...]
-    calls: list[ToolCall]
-    outcomes: dict[int, Outcome]
-    judged: list[Judged]
+UNRECORDED = "it could not be recorded"
 
 
 class Engine:
-    """The moving parts of a session.
+    """The moving parts of a session, in their order.
 
     Args:
         core: the live context, journal and ledger.
         controller: the budget.
-        window: the context file, if there is one.
-        gate: the rule on size for the model's edits.
+        edits: the model's edits.
+        wire: what is sent.
         tag: what marks redraft's own words.
-        has_tool: whether the model has the tool `edit_context`.
 
     Attributes:
-        pending: calls of the last reply that still want their results.
+        results: the calls of the last reply that still want results; None where there are none.
         done: whether the model has given its final answer.
-        sent_raw: raw tokens of the request that is out.
+        asked: whether a request is out that was not answered.
+        answering: whether a model call is being made.
+        sent_raw: raw tokens of the last request.
     """
 
     def __init__(
-        self,
-        core: Core,
-        controller: Controller,
-        window: FileWindow | None,
-        *,
-        gate: Gate,
-        tag: str,
-        has_tool: bool,
+        self, core: Core, controller: Controller, edits: Edits, wire: Wire, *, tag: str
     ) -> None:
         self.core = core
         self.controller = controller
-        self.window = window
-        self.gate = gate
+        self.edits = edits
+        self.wire = wire
         self.tag = tag
-        self.has_tool = has_tool
-        self.pending: tuple[Call, ...] = ()
+        self.results: Results | None = None
         self.done = False
+        self.asked = False
+        self.answering = False
         self.sent_raw = 0
+        self._held: list[Content] = []
         self._cut_off = False
-        self._grew = 0
         self._free_rounds = FreeRounds()
+        # The core's generation when the last request was sent, and when the last answered one was.
+        self._sent_generation = self._known_generation = core.generation
+
+    def must_be_settled(self) -> None:
+        """Raise `SessionStateError` where calls wait for their results."""
+        if self.results is not None:
+            raise SessionStateError(
+                "the last reply has tool calls; hand in their results with "
+                "`with session.round() as round:` first."
+            )
+
+    # -- the request -----------------------------------------------------------------------------
+
+    def request(self) -> dict[str, Any] | None:
+        """The next request; None once the run has stopped. Makes room, and shows the file."""
+        self.edits.late()
+        if not self.core.observe:
+            self.controller.make_room()
+        if self.controller.phase is Phase.STOPPED:
+            return None
+        self.edits.show()
+        return self._send()
+
+    def _send(self) -> dict[str, Any]:
+        core, wire = self.core, self.wire
+        body = wire.body(core.live)
+        raw = self.sent_raw = core.live.tokens
+        self._sent_generation = core.generation
+        self.asked = True
+        core.journal.record(Sent(core.round + 1, len(core.live.turns), raw))
+        core.tell(
+            RequestMade(
+                core.round + 1,
+                tokens=core.used,
+                limit=core.limit,
+                raw=raw,
+                reused_raw=wire.reused,
+                reread_raw=wire.reread,
+            )
+        )
+        return body
 
     # -- the answer ------------------------------------------------------------------------------
 
@@ -90,61 +109,110 @@ class Engine:
         reply = core.live.dialect.read(response)
         usage = reply.usage
         core.journal.record(Answered(core.round + 1, usage))
-        if usage is not None:
-            core.calibration = core.calibration.observe(
-                usage.prompt, self.sent_raw, fresh_edit=core.fresh_edit
-            )
-        core.fresh_edit = False
-        core.round += 1
-        core.open_row()
+        self.answered(usage.prompt if usage else 0)
+        core.begin_round()
         core.append([reply.content])
+        self.asked = False
         self._cut_off = not reply.complete
-        self.pending = reply.content.calls
+        calls = reply.content.calls
+        self.results = Results(reply.content) if calls else None
         core.tell(
             ReplyRead(
                 core.round,
-                len(self.pending),
+                len(calls),
                 reply.complete,
                 usage.prompt if usage else 0,
                 usage.cached if usage else 0,
                 usage.output if usage else 0,
             )
         )
-        if not self.pending:
+        if not calls:
             self.done = True
-            core.close_row()
-            if self.controller.phase is Phase.FINAL:
-                self.controller.stop("the model has given its final answer")
+            core.end_round()
+            self.controller.answered(calls=False)
+
+    def answered(self, prompt: int) -> None:
+        """The last request was answered; learn from the prompt tokens that the server counted, unless
+        an edit came between it and the answered one before."""
+        fresh = self._sent_generation != self._known_generation
+        self._known_generation = self._sent_generation
+        core = self.core
+        core.calibration = core.calibration.observe(prompt, self.sent_raw, fresh_edit=fresh)
 
     def overflowed(self, error: ContextOverflowError) -> None:
         """The server refused the request as too large; raises `BudgetError` where that is final."""
+        self.asked = False
         self.controller.overflowed(error)
+
+    # -- the client's own words ------------------------------------------------------------------
+
+    def append(self, contents: Sequence[Content]) -> None:
+        """Add turns of the client's; while a model call or a round is under way they wait, so that
+        they neither part a call from its result nor pass for answered.
+
+        Raises:
+            BudgetError: they can never fit beside what must be in every request.
+        """
+        meter = self.core.live.meter
+        words = [content for content in (*self._held, *contents) if content.role == "user"]
+        if not self.core.observe:
+            self.controller.check_room(sum(map(meter.content, words)))
+        self._held.extend(contents)
+        self.release()
+
+    def release(self) -> None:
+        """Append what was held back, once nothing is under way any more."""
+        if not self._held or self.answering or self.results is not None:
+            return
+        self.core.append(self._held)
+        self._held = []
+        self.done = False
+        self.controller.resume()
 
     # -- the round -------------------------------------------------------------------------------
 
-    def begin(self) -> Results:
+    def begin(self) -> Results | None:
         """Open the round of the last reply: answer what is ours to answer, show the file."""
-        results = Results(self.pending, [], {}, [])
-        if not self.pending:
-            return results
-        good, bad = parse_calls(self.pending)
-        for call in bad:
-            say = prompts.cut_off_result if self._cut_off else prompts.unreadable_result
-            results.outcomes[call.index] = Outcome(say(self.tag), 1, own=True)
-        for asked in good:
-            if self.controller.phase is not Phase.RUNNING:
-                text = prompts.not_run_result(self.tag)
-                results.outcomes[asked.place] = Outcome(text, 1, own=True)
-            elif self.has_tool and asked.name == "edit_context":
-                results.outcomes[asked.place] = self._edit_call(asked, results)
-            else:
-                results.calls.append(asked)
-        if self.window is not None:
-            late = self.window.show()
-            if late is not None:
-                self.controller.edited(late)
-                results.judged.append(late)
+        results = self.results
+        if results is None:
+            return None
+        if results.open:
+            raise SessionStateError("this round is open already; leave its `with` block first.")
+        if results.calls is None:
+            self._sort_calls(results)
+        self._answer_own(results)
+        self.edits.late()
+        self.edits.show()
+        results.open = True
         return results
+
+    def _sort_calls(self, results: Results) -> None:
+        """Which calls somebody else must run; those that nobody can run have their result at once."""
+        good, bad = parse_calls(results.head.calls)
+        say = prompts.cut_off_result if self._cut_off else prompts.unreadable_result
+        for call in bad:
+            results.outcomes[call.index] = Outcome(say(self.tag), 1, own=True)
+        if self.controller.phase is not Phase.RUNNING:
+            text = prompts.not_run_result(self.tag)
+            results.outcomes |= {call.place: Outcome(text, 1, own=True) for call in good}
+            good = []
+        results.own = [call for call in good if self.edits.is_own(call.name)]
+        results.calls = [call for call in good if not self.edits.is_own(call.name)]
+
+    def _answer_own(self, results: Results) -> None:
+        """Answer each `edit_context` call that has no answer yet."""
+        for call in results.own:
+            if call.place in results.outcomes:
+                continue
+            aimed = (*results.aimed, call.place) if call.arguments.get("edits") else results.aimed
+            plan = self._plan(results, aimed) if aimed != results.aimed else 0
+            said = self.edits.by_tool(call.arguments, plan=plan, calls=(call.place,))
+            results.aimed = aimed
+            results.plan += plan
+            if isinstance(said, Judged):
+                results.judged.append(said)
+                self.edits.waiting.append(said)
+            results.outcomes[call.place] = Outcome(said if isinstance(said, str) else "", own=True)
 
     def end(self, results: Results, *, interrupted: bool) -> tuple[bool, int]:
         """Close the round: read the file, append the results, balance the ledger.
@@ -152,152 +220,88 @@ class Engine:
         Returns:
             (free, cost): whether its only effect was an applied edit, and the steps it costs.
         """
-        if not results.pending:
-            return False, 0
         core = self.core
-        before = core.live.tokens
-        for call in results.calls:
-            if call.place not in results.outcomes:
-                text = prompts.interrupted_result(self.tag)
-                results.outcomes[call.place] = Outcome(text, 1, timed_out=interrupted, own=True)
-        edits = self._edit_calls(results)
-        if self.window is not None:
-            judged = self.window.read(self._look(results, edits))
-            if judged is not None:
-                self._note(judged, results)
-        if results.judged:
-            core.charge_plan(self._plan_tokens(edits))
-        shrank = core.live.tokens < before
-        self._append(results)
-        core.close_row()
-        self.pending = ()
-        if self.controller.phase is Phase.FINAL:
-            self.controller.stop("the final turn was spent on tool calls")
-        free = self._was_free(results)
-        self._free_rounds, cost = self._free_rounds.step(free, shrank)
+        results.open = False
+        for call in results.calls or ():
+            missing = Outcome(prompts.interrupted_result(self.tag), 1, interrupted, own=True)
+            results.outcomes.setdefault(call.place, missing)
+        if not results.read:
+            results.read = True
+            self._read_file(results)
+        core.books.charge_plan(results.plan)
+        results.plan = 0
+        self._append_results(results)
+        core.end_round()
+        self.results = None
+        self.controller.answered(calls=True)
+        self._free_rounds, cost = self._free_rounds.step(results.free, results.shrank)
         core.tell(RoundEnded(core.round, core.used, core.limit, cost))
-        return free, cost
+        self.release()
+        return results.free, cost
 
-    def _append(self, results: Results) -> None:
-        core = self.core
-        texts = [
-            core.live.dialect.result(call, results.outcomes[call.index].text)
-            for call in results.pending
-        ]
-        if core.observe:
-            core.append(texts)
-            return
-        done = compose(core, self.controller, texts, self.lines(results.judged), self.tag)
-        core.append(done.contents, measured=done.measured)
+    def _plan(self, results: Results, aimed: Collection[int]) -> int:
+        """What the calls in `aimed` cost beyond what was charged already: the first edit pays for
+        the turn's words, each for its own call."""
+        return max(plan_tokens(self.core.live.meter, results.head, aimed) - results.plan, 0)
 
-    def _look(self, results: Results, edits: Sequence[int]) -> Look:
-        outcomes = [results.outcomes[call.place] for call in results.calls]
-        codes = [outcome.exit_code for outcome in outcomes if outcome.exit_code]
-        return Look(
-            named=bool(edits),
-            exit_code=codes[0] if codes else 0,
-            killed=any(outcome.timed_out for outcome in outcomes),
-            plan_tokens=self._plan_tokens(edits),
-            marginal=self.controller.urgent(),
+    def _read_file(self, results: Results) -> None:
+        run = {call.place for call in results.calls or ()}
+        calls = [call for call in results.head.calls if call.index in run]
+        named = [call.index for call in calls if self.edits.names_file(call)]
+        suspects = named or sorted(run)
+        aimed = (*results.aimed, *named) if named else ()
+        look = Look(
+            named=bool(named),
+            exit_code=next(filter(None, (results.outcomes[at].exit_code for at in suspects)), 0),
+            killed=any(results.outcomes[at].timed_out for at in run),
+            plan_tokens=self._plan(results, aimed),
+            calls=tuple(suspects),
         )
-
-    def _edit_calls(self, results: Results) -> list[int]:
-        """Places of the calls that aim at the context."""
-        window = self.window
-        return [
-            call.index
-            for call in results.pending
-            if (window is not None and window.names(call.arguments))
-            or (self.has_tool and call.name == "edit_context")
-        ]
-
-    def _plan_tokens(self, edits: Sequence[int]) -> int:
-        """Raw tokens of the assistant turn that are rationale and command of an edit: all of it,
-        less the calls that did something else, where at least one is known to be the edit."""
-        turn = next(turn for turn in reversed(self.core.live.turns) if turn.role == "assistant")
-        if not edits:
-            return turn.tokens
-        calls = tuple(call for call in turn.content.calls if call.index in edits)
-        return self.core.live.meter.content(replace(turn.content, calls=calls))
-
-    def _was_free(self, results: Results) -> bool:
-        applied = any(judged.applied for judged in results.judged)
-        silent = all(
-            not outcome.text.strip() and outcome.exit_code == 0 and not outcome.timed_out
-            for outcome in (results.outcomes[call.place] for call in results.calls)
-        )
-        foreign = [o for o in results.outcomes.values() if o.own and o.exit_code]
-        return applied and silent and not foreign
-
-    # -- edits by tool ---------------------------------------------------------------------------
-
-    def _edit_call(self, call: ToolCall, results: Results) -> Outcome:
-        plan = self._plan_tokens([call.place])
-        text, judged = self.edit(call.arguments, plan_tokens=plan)
+        generation = self.core.generation
+        try:
+            judged = self.edits.by_file(look)
+        except Exception:
+            self._lost(generation)
+            raise
         if judged is not None:
             results.judged.append(judged)
-            return Outcome("", own=True)
-        return Outcome(text, own=True)
+            results.plan += look.plan_tokens
 
-    def edit(
-        self, arguments: Mapping[str, Any], *, plan_tokens: int = 0
-    ) -> tuple[str, Judged | None]:
-        """Apply the arguments of `edit_context`: its receipt, or an outline or complaint in text."""
-        intent = intend(self.core.live, arguments, self.gate)
-        if isinstance(intent, Outline):
-            return intent.text, None
-        marginal = self.gate is Gate.CONSERVE and self.controller.urgent()
-        revision = replace(intent, plan_tokens=plan_tokens, marginal=marginal)
-        judged = self.core.propose(revision)
-        self.controller.edited(judged)
-        return self.lines([judged])[0], judged
-
-    def _note(self, judged: Judged, results: Results) -> None:
-        self.controller.edited(judged)
-        results.judged.append(judged)
-
-    def lines(self, judged: Sequence[Judged]) -> list[str]:
-        """Receipts as the model reads them."""
-        return [self._line(item) for item in judged]
-
-    def _line(self, judged: Judged) -> str:
-        self._grew = self._grew + 1 if judged.receipt.status is Status.GREW else self._grew
-        return prompts.receipt_line(
-            judged.receipt,
-            self.tag,
-            self.core.shown,
-            number=judged.number or None,
-            frequent=self._grew >= _MANY_GREW,
-            count=self._count,
-        )
-
-    @property
-    def _count(self) -> Callable[[str], int]:
-        return self.core.live.meter.text
-
-    # -- for clients that own the loop -----------------------------------------------------------
-
-    def take_in(self, contents: Sequence[Content]) -> None:
-        """Append what a client's own round brought: the reply, its results, the user's next words."""
-        core = self.core
-        core.round += 1
-        core.open_row()
-        named = self.window is not None and any(
-            self.window.names(call.arguments) for content in contents for call in content.calls
-        )
-        judged = self.window.read(Look(named=named)) if self.window is not None else None
-        if judged is not None:
-            self.controller.edited(judged)
-        lines = self.lines([judged]) if judged is not None else []
-        newest = max((at for at, c in enumerate(contents) if c.role == "tool"), default=-1)
-        first = newest
-        while first > 0 and contents[first - 1].role == "tool":
-            first -= 1
-        if newest < 0 or core.observe:
-            core.append(contents)
+    def _lost(self, generation: int) -> None:
+        """The journal or a watcher failed over an edit; say what became of it all the same."""
+        core, tokens = self.core, self.core.live.tokens
+        if core.generation != generation:
+            self.edits.waiting.append(Judged(core.receipts[-1], max(core.commits)))
         else:
-            core.append(contents[:first])
-            done = compose(core, self.controller, contents[first : newest + 1], lines, self.tag)
-            core.append(done.contents, measured=done.measured)
-            core.append(contents[newest + 1 :])
-        core.close_row()
+            receipt = Receipt(Status.REJECTED, tokens, tokens, UNRECORDED, core.raw_limit)
+            self.edits.waiting.append(Judged(receipt))
+
+    def _append_results(self, results: Results) -> None:
+        dialect, calls = self.core.live.dialect, results.head.calls
+        outcomes = [results.outcomes[call.index] for call in calls]
+        contents = [
+            dialect.result(call, outcome.text)
+            for call, outcome in zip(calls, outcomes, strict=True)
+        ]
+        self.append_dressed(contents, [at for at, outcome in enumerate(outcomes) if outcome.own])
+
+    def append_dressed(self, contents: Sequence[Content], own: Collection[int] = ()) -> None:
+        """Append turns, with what the model is to be told in the results among them.
+
+        Args:
+            contents: the turns.
+            own: places of results that redraft wrote.
+        """
+        core, edits, controller = self.core, self.edits, self.controller
+        if core.observe:
+            edits.waiting.clear()
+            core.append(contents)
+            return
+        lines = [*map(edits.line, edits.waiting), *controller.notices]
+        done = compose(controller, contents, lines, own)
+        for answers, text in done.changed:
+            core.journal.record(Output(core.round, answers, text))
+        core.append(done.contents, measured=done.measured)
+        if any(content.role == "tool" for content in contents):
+            edits.waiting.clear()
+            controller.notices.clear()

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from redraft.dialects import Call
+from redraft.dialects import Call, Content
 from redraft.errors import SessionStateError
+from redraft.session.core import Judged
 
 if TYPE_CHECKING:
-    from redraft.session.engine import Engine, Results
+    from redraft.session.engine import Engine
 
-__all__ = ["Outcome", "Round", "ToolCall"]
+__all__ = ["Outcome", "Results", "Round", "ToolCall", "as_text", "parse_calls"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ToolCall:
     """A call that the model wants run.
 
@@ -53,6 +54,52 @@ class Outcome:
     exit_code: int = 0
     timed_out: bool = False
     own: bool = False
+
+    @property
+    def silent(self) -> bool:
+        """Whether it printed nothing and succeeded."""
+        return not (self.text.strip() or self.exit_code or self.timed_out)
+
+
+@dataclass(slots=True)
+class Results:
+    """What is known of the calls of one reply while their results come in.
+
+    It outlives a round that could not be closed, e.g. because the journal could not record it, so
+    that nothing is run twice.
+
+    Attributes:
+        head: the reply.
+        calls: those of its calls that somebody else must run; None until a round was opened.
+        own: those that redraft answers.
+        outcomes: what each call gave, by its place.
+        aimed: places of the calls that aim at the context, as far as they were judged.
+        judged: what became of this round's edits.
+        plan: raw tokens of rationale and command that are theirs.
+        open: whether a `Round` is using it.
+        read: whether the context file was read back.
+    """
+
+    head: Content
+    calls: list[ToolCall] | None = None
+    own: list[ToolCall] = field(default_factory=list)
+    outcomes: dict[int, Outcome] = field(default_factory=dict)
+    aimed: tuple[int, ...] = ()
+    judged: list[Judged] = field(default_factory=list)
+    plan: int = 0
+    open: bool = False
+    read: bool = False
+
+    @property
+    def free(self) -> bool:
+        """Whether the round's only effect was an applied edit."""
+        edited = any(judged.applied for judged in self.judged)
+        return edited and all(outcome.silent for outcome in self.outcomes.values())
+
+    @property
+    def shrank(self) -> bool:
+        """Whether its edits together made the context smaller."""
+        return sum(judged.growth for judged in self.judged) < 0
 
 
 class Round:
@@ -93,18 +140,22 @@ class Round:
             SessionStateError: the call is not of this round, or has its result already.
         """
         results = self._results
-        if results is None or all(call.place != item.place for item in results.calls):
+        if results is None or call not in self.calls:
             raise SessionStateError(
-                f"call {call.id!r} is not open in this round; hand in a result for each of "
-                "`round.calls`, once, inside `with session.round() as round:`."
+                f"{getattr(call, 'id', call)!r} is no open call of this round; hand in one result for "
+                "each of `round.calls`, inside `with session.round() as round:`."
             )
         if call.place in results.outcomes:
-            raise SessionStateError(f"call {call.id!r} has its result already.")
+            raise SessionStateError(
+                f"call {call.id!r} has its result already; hand in one for each of `round.calls`."
+            )
         results.outcomes[call.place] = Outcome(as_text(output), exit_code, timed_out)
 
     def __enter__(self) -> Self:
         self._results = self._engine.begin()
-        self.calls = list(self._results.calls)
+        if self._results is not None:
+            known = self._results.outcomes
+            self.calls = [call for call in self._results.calls or () if call.place not in known]
         return self
 
     def __exit__(
@@ -114,6 +165,7 @@ class Round:
         trace: TracebackType | None,
     ) -> None:
         results, self._results = self._results, None
+        self.free, self.cost = False, 0
         if results is not None:
             self.free, self.cost = self._engine.end(results, interrupted=error is not None)
 
@@ -145,12 +197,19 @@ def parse_calls(calls: Sequence[Call]) -> tuple[list[ToolCall], list[Call]]:
     good: list[ToolCall] = []
     bad: list[Call] = []
     for call in calls:
-        try:
-            arguments = json.loads(call.arguments or "{}")
-        except (ValueError, RecursionError):
-            arguments = None
-        if isinstance(arguments, dict):
-            good.append(ToolCall(call.id, call.name, arguments, call.index))
-        else:
+        arguments = _arguments(call)
+        if arguments is None:
             bad.append(call)
+        else:
+            good.append(ToolCall(call.id, call.name, arguments, call.index))
     return good, bad
+
+
+def _arguments(call: Call) -> Mapping[str, Any] | None:
+    if call.free:  # a custom tool takes text
+        return {"input": call.arguments}
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return arguments if isinstance(arguments, dict) else None

@@ -7,32 +7,30 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self, cast
 
-from redraft import budget as budgets
 from redraft import prompts
 from redraft.budget import Phase
-from redraft.context import Check, Gate, Ledger, Live, Move, Receipt, Status, invert, obstacles
+from redraft.context import Check, Gate, Receipt
 from redraft.contextfile.mirror import Mirror
 from redraft.dialects import OPENAI_CHAT, Dialect, Native, OpenAIChat, Profile
-from redraft.errors import (
-    RewriteBudgetViolation,
-    SessionStateError,
-    SettingsError,
-    UndoError,
-)
-from redraft.events import Event, RequestMade
+from redraft.errors import RewriteBudgetViolation, SessionStateError, SettingsError
+from redraft.events import Event
+from redraft.models.overflow import overflow_of
 from redraft.policies import Policy
 from redraft.session.answers import Answer
+from redraft.session.beginning import Beginning, fields_of, gate_of, limit_of, one_of
 from redraft.session.controller import Controller
 from redraft.session.core import Core
+from redraft.session.edits import Edits
 from redraft.session.engine import Engine
+from redraft.session.facts import Facts
 from redraft.session.rounds import Round
-from redraft.session.views import ClientView
+from redraft.session.undoing import undo
+from redraft.session.views import Views
 from redraft.session.window import FileWindow
 from redraft.session.wire import Wire
 from redraft.settings import Settings
-from redraft.store import Journal, Sent, VolatileJournal
+from redraft.store import Journal, VolatileJournal
 from redraft.tokens import Calibration, Meter, family_factor
-from redraft.tools import EDIT_CONTEXT
 
 __all__ = ["Interface", "Session"]
 
@@ -40,7 +38,7 @@ Interface = Literal["file", "tool", "both", "none"]
 """How the model edits its context: the file, the `edit_context` tool, both, or not at all."""
 
 
-class Session:
+class Session(Facts):
     """A conversation whose live context can be redrafted, safely.
 
     The loop of a person who calls the model themselves:
@@ -58,7 +56,7 @@ class Session:
     context file. A framework that owns the loop calls `view` instead.
 
     Nothing is written but the context file, in a private directory that goes with the session; there
-    is no networking.
+    is no networking. One session belongs to one conversation, and to one thread at a time.
 
     Args:
         messages: the conversation so far, in the wire format of `dialect`.
@@ -86,6 +84,11 @@ class Session:
         on_event: called with every event.
         on_escalation: called when a rewrite cannot prove that it conserves.
         tag: what marks redraft's own words; by default four random hexadecimal digits.
+
+    Attributes:
+        settings, model, tag: as given or chosen.
+        interface: how the model edits its context.
+        observing: whether nothing is changed.
 
     Raises:
         BudgetError: the limit leaves no room for what must be sent.
@@ -124,47 +127,55 @@ class Session:
         self.settings = settings or Settings()
         self.model = model
         self.tag = tag or prompts.new_tag()
-        self.observing = _one_of("mode", mode, ("edit", "observe")) == "observe"
-        self.interface = _one_of(
+        self.observing = one_of("mode", mode, ("edit", "observe")) == "observe"
+        self.interface = one_of(
             "interface", interface or self.settings.interface, ("file", "tool", "both", "none")
         )
-        self._dialect = dialect or OpenAIChat()
-        self._meter = meter or Meter()
-        self._steer = steer or self.settings.steer
-        self._head = self.settings.pinned if head is None else head
-        self._fields = _fields(tools, parameters, own_tool=self._has_tool)
+        own_gate = gate_of(gate or self.settings.gate)
+        limit = limit_of(model, budget, window, self.settings)
+        has_tool = self.interface in ("tool", "both") and not self.observing
+        fields = fields_of(tools, parameters, own_tool=has_tool)
+        pinned = self.settings.pinned if head is None else head
+        self._closed = False
         self._mirror = self._file(path, name)
         try:
-            self._core = Core(
-                self._begin(messages),
-                limit=_limit(model, budget, window, self.settings),
+            beginning = Beginning(
+                dialect or OpenAIChat(),
+                meter or Meter(),
+                fields,
+                section=self._section(steer or self.settings.steer),
+                head=pinned,
+                tag=self.tag,
+                heal=not self.observing,
+            )
+            core = self._core = Core(
+                beginning.live(messages),
+                limit=limit,
                 calibration=Calibration(family_factor(model)),
                 journal=journal or VolatileJournal(),
                 checks=checks,
                 observe=self.observing,
+                whole_head=pinned is None,
                 on_event=on_event,
                 on_escalation=on_escalation,
             )
-            self._controller = Controller(self._core, self.settings, self.tag, fallback)
-            budgets.check_room(self._core.limit, self._controller.needed())
-            own_gate = _gate(gate or self.settings.gate)
+            self._controller = Controller(core, self.settings, self.tag, fallback)
+            self._controller.check_room()
+            window_on = FileWindow(core, self._mirror, own_gate) if self._mirror else None
+            self._edits = Edits(
+                core,
+                self._controller,
+                window_on,
+                gate=own_gate,
+                tag=self.tag,
+                has_tool=has_tool,
+            )
+            self._wire = Wire(profile)
+            self._engine = Engine(core, self._controller, self._edits, self._wire, tag=self.tag)
+            self._views = Views(self._engine, beginning, messages)
         except BaseException:
             self.close()
             raise
-        self._engine = Engine(
-            self._core,
-            self._controller,
-            FileWindow(self._core, self._mirror, own_gate) if self._mirror else None,
-            gate=own_gate,
-            tag=self.tag,
-            has_tool=self._has_tool,
-        )
-        self._wire = Wire(profile)
-        self._client = ClientView(messages)
-
-    @property
-    def _has_tool(self) -> bool:
-        return self.interface in ("tool", "both") and not self.observing
 
     def _file(self, path: str | Path | None, name: str) -> Mirror | None:
         if self.interface not in ("file", "both"):
@@ -172,18 +183,16 @@ class Session:
         attributes = self.settings.file_attributes
         return Mirror(Path(path) if path else None, name=name, attributes=attributes)
 
-    def _begin(self, messages: Sequence[object]) -> Live:
-        """A live context from messages, with the section about it in the system prompt."""
-        frame, contents = self._dialect.split({"messages": messages, **self._fields})
-        if not self.observing and self.interface != "none":
-            section = prompts.system_section(
-                str(self._mirror.path) if self._mirror else "",
-                interface=cast("Literal['file', 'tool', 'both']", self.interface),
-                tag=self.tag,
-                steer=self._steer,
-            )
-            frame, contents = self._dialect.instruct(frame, contents, section)
-        return Live.start(self._dialect, self._meter, frame, contents, head=self._head)
+    def _section(self, steer: str) -> str:
+        """What the system prompt is told; nothing where nothing can be edited."""
+        if self.observing or self.interface == "none":
+            return ""
+        return prompts.system_section(
+            str(self._mirror.path) if self._mirror else "",
+            interface=cast("Literal['file', 'tool', 'both']", self.interface),
+            tag=self.tag,
+            steer=steer,
+        )
 
     # -- the loop --------------------------------------------------------------------------------
 
@@ -194,36 +203,18 @@ class Session:
 
         Returns:
             the request, or None when there is nothing to ask: the model has given its final answer,
-            or the run was stopped.
+            or the run was stopped (see `why`).
 
         Raises:
-            SessionStateError: the last reply's calls have no results yet.
+            BudgetError: what must be sent alone does not fit the limit any more.
+            ContextFileError: the context file cannot be written.
+            SessionStateError: the last reply's calls have no results yet, or there are no messages.
         """
-        if self._engine.pending:
-            raise SessionStateError(
-                "the last reply has tool calls; hand in their results with `session.round()` first."
-            )
-        if self._engine.done:
-            return None
-        if not self.observing:
-            self._controller.make_room()
-        if self.phase is Phase.STOPPED:
-            return None
-        body = self._wire.body(self._core.live)
-        core = self._core
-        raw = self._engine.sent_raw = core.live.tokens
-        core.journal.record(Sent(core.round + 1, len(core.live.turns), raw))
-        core.tell(
-            RequestMade(
-                core.round + 1,
-                tokens=core.used,
-                limit=core.limit,
-                raw=raw,
-                reused_raw=self._wire.reused,
-                reread_raw=self._wire.reread,
-            )
-        )
-        return body
+        self._must_be_open()
+        self._engine.must_be_settled()
+        if self._views.blank:
+            raise SessionStateError("there is nothing to ask yet; call session.append(...) first.")
+        return None if self._engine.done else self._engine.request()
 
     def answer(self) -> Answer:
         """Wrap the model call in `with session.answer() as answer:` and call `answer(response)`."""
@@ -231,41 +222,53 @@ class Session:
 
     def round(self) -> Round:
         """One window on the context file for all calls of the last reply; `with` or `async with`."""
+        self._must_be_open()
         return Round(self._engine)
 
     def append(self, *messages: object) -> None:
         """Add messages of the client's, e.g. the user's next words, and take up the loop again.
 
-        Raises:
-            DialectError: a message is not of this wire format.
-            SessionStateError: calls of the last reply have no results yet.
-        """
-        if self._engine.pending:
-            raise SessionStateError(
-                "the last reply's calls need their results first; see `session.round()`."
-            )
-        _, contents = self._dialect.split({"messages": messages})
-        self._core.append(contents)
-        self._engine.done = False
+        While a model call or a round is under way they wait, and follow its results: nothing said in
+        between is lost. After a stop, another run begins.
 
-    def view(self, messages: Sequence[object]) -> list[Native]:
+        Raises:
+            BudgetError: they can never fit beside what must be in every request; nothing is added.
+            DialectError: a message is not of this wire format.
+        """
+        self._must_be_open()
+        self._views.append(messages)
+
+    def view(self, messages: Sequence[object], *, prompt_tokens: int = 0) -> list[Native]:
         """For frameworks that own the loop: the client's whole history in, what to send out.
 
         Known messages are matched by digest and stay as they have become; new ones are appended; a
         history that the client rewrote itself is a new base. Edits that commands made to the context
         file since the last call are taken over, and their receipts stand in the newest tool result.
+
+        Args:
+            messages: the client's history, or what `view` gave last with the new messages behind it.
+            prompt_tokens: what the server counted for the request before, if it is known.
+
+        Raises:
+            BudgetError: what must be sent alone does not fit the limit.
+            ContextFileError: the context file cannot be written.
+            DialectError: a message is not of this wire format.
+            SessionStateError: the run has stopped, or calls of `round` have no results yet.
         """
-        new = self._client.new(messages)
-        if new is None:
-            self._core.rebase(self._begin(messages))
-        elif new:
-            self._engine.take_in(self._dialect.split({"messages": new})[1])
-        if not self.observing:
-            self._controller.make_room()
-        if self._engine.window is not None:
-            self._engine.window.show()
-        sent: list[Native] = self._wire.body(self._core.live)["messages"]
-        return sent
+        self._must_be_open()
+        return self._views.view(messages, prompt_tokens)
+
+    def overflowed(self, error: BaseException) -> bool:
+        """For frameworks that own the loop: whether a model call failed because the request was too
+        large. Then the context was rolled back; call `view` again with the same messages.
+
+        Raises:
+            BudgetError: what must be sent alone is larger than what the server takes.
+        """
+        overflow = None if self.observing else overflow_of(error)
+        if overflow is not None:
+            self._engine.overflowed(overflow)
+        return overflow is not None
 
     # -- editing ---------------------------------------------------------------------------------
 
@@ -274,7 +277,9 @@ class Session:
 
         For frameworks that run tools themselves; `round` does this on its own.
         """
-        return self._engine.edit(arguments)[0]
+        self._must_be_open()
+        said = self._edits.by_tool(arguments)
+        return self._views.receipt(said if isinstance(said, str) else self._edits.line(said))
 
     def undo(self, revision: int) -> Receipt:
         """Take a revision back.
@@ -289,106 +294,48 @@ class Session:
             UndoError: there is no such revision, later ones must be undone first, or the result
                 would not fit the limit.
         """
-        commit = self._core.commits.get(revision)
-        if commit is None:
-            known = ", ".join(map(str, self._core.commits)) or "none"
-            raise UndoError(f"there is no revision {revision} to undo; there are: {known}.")
-        blocked = obstacles(self._core.live, commit)
-        if blocked:
-            later = [
-                number
-                for number, other in self._core.commits.items()
-                if number > revision and blocked & {_number(move) for move in other.moves}
-            ]
-            names = ", ".join(map(str, later)) or "none"
-            raise UndoError(
-                f"revision {revision} touched turns that later revisions changed; undo those first: "
-                f"{names}."
-            )
-        judged = self._core.propose(invert(self._core.live, commit, self._core.anchors))
-        if judged.receipt.status is Status.REJECTED:
-            freed = self._core.shown(commit.deltas.freed - commit.deltas.replacement)
-            raise UndoError(
-                f"undoing revision {revision} brings back {freed:,} tokens; the context holds "
-                f"{self.tokens:,} of {self.limit:,}. Free {freed + self.tokens - self.limit:,} first."
-            )
-        return judged.receipt
+        return undo(self._core, revision)
 
     def pin(self, *numbers: int) -> None:
-        """Pin turns by number: no edit changes them. Unknown numbers raise `SettingsError`."""
+        """Pin turns by number: no edit and no rollback changes them. Raises `SettingsError`."""
         known = {turn.number for turn in self._core.live.turns}
-        if not known.issuperset(numbers):
-            raise SettingsError(f"no such turn: {sorted(set(numbers) - known)}.")
-        self._core.live = self._core.live.pin(numbers)
+        strangers = sorted(set(numbers) - known)
+        if strangers:
+            named = ", ".join(map(str, strangers))
+            raise SettingsError(f"no turn has the number {named}; see `session.live.turns`.")
+        self._core.pin(self._core.live.pins.union(numbers))
 
     def unpin(self, *numbers: int) -> None:
         """Let turns be edited again."""
-        self._core.live = self._core.live.unpin(numbers)
-
-    # -- what can be looked at -------------------------------------------------------------------
-
-    @property
-    def messages(self) -> list[Native]:
-        """The live context as messages: what the next request would contain."""
-        messages: list[Native] = self._core.live.body()["messages"]
-        return messages
-
-    @property
-    def live(self) -> Live:
-        """The live context itself: immutable, with every turn's number, origin and size."""
-        return self._core.live
-
-    @property
-    def tokens(self) -> int:
-        """The live context's size, as the server would count it."""
-        return self._core.used
-
-    @property
-    def limit(self) -> int:
-        """Tokens that the live context may hold."""
-        return self._core.limit
-
-    @property
-    def phase(self) -> Phase:
-        """`running`, `final` (one last turn) or `stopped`."""
-        return self._controller.phase
-
-    @property
-    def receipts(self) -> list[Receipt]:
-        """What became of every proposal so far, in order."""
-        return list(self._core.receipts)
-
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger: one closed row a round."""
-        return self._core.ledger
-
-    @property
-    def journal(self) -> Journal:
-        """Where everything is recorded."""
-        return self._core.journal
-
-    @property
-    def context_file(self) -> Path | None:
-        """Where the context file lies, if the session has one."""
-        return self._mirror.path if self._mirror else None
-
-    @property
-    def env(self) -> Mapping[str, str]:
-        """What the model's commands must have in their environment."""
-        return self._mirror.env if self._mirror else {}
+        self._core.pin(self._core.live.pins.difference(numbers))
 
     # -- the end ---------------------------------------------------------------------------------
 
     def finish(self, why: str) -> None:
-        """Give the model one final turn, e.g. because a step budget is spent."""
-        if self.phase is Phase.RUNNING:
+        """Give the model one final turn, e.g. because a step budget is spent.
+
+        Args:
+            why: completes "this is your last turn, because ...".
+
+        Raises:
+            SessionStateError: the last reply's calls have no results yet.
+        """
+        self._engine.must_be_settled()
+        if self.phase is Phase.RUNNING and not self._engine.done:
             self._controller.end(why)
 
     def close(self) -> None:
         """Remove the context file. The session's record stays readable."""
+        self._closed = True
         if self._mirror is not None:
             self._mirror.close()
+
+    def _must_be_open(self) -> None:
+        if self._closed:
+            raise SessionStateError(
+                "the session is closed; its record can be read, and Session(session.messages, ...) "
+                "goes on from where it stands."
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -400,39 +347,3 @@ class Session:
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _fields(
-    tools: Sequence[Native] | None, parameters: Mapping[str, Any] | None, *, own_tool: bool
-) -> dict[str, Any]:
-    """The request's other fields. `edit_context` joins the tools at the start and stays."""
-    fields = dict(parameters or {})
-    if "messages" in fields or "tools" in fields:
-        raise SettingsError("`parameters` may not hold `messages` or `tools`; pass them by name.")
-    schemas = [*(tools or ()), *([EDIT_CONTEXT] if own_tool else [])]
-    if schemas:
-        fields = {"tools": schemas, **fields}
-    return fields
-
-
-def _limit(model: str, budget: int | None, window: int | None, settings: Settings) -> int:
-    known = window or settings.window or budgets.window_of(model) or budgets.DEFAULT_WINDOW
-    wanted = budget if budget is not None else settings.budget
-    return budgets.limit(
-        known if wanted is None else wanted, known, settings.output_reserve, settings.margin
-    )
-
-
-def _gate(name: Gate | str) -> Gate:
-    return Gate(_one_of("gate", str(name), tuple(Gate)))
-
-
-def _one_of(setting: str, value: str, allowed: Sequence[str]) -> str:
-    if value not in allowed:
-        raise SettingsError(f"{setting}={value!r} is not one of {', '.join(allowed)}.")
-    return value
-
-
-def _number(move: Move) -> int:
-    turn = move.new or move.old
-    return turn.number if turn else 0

@@ -1,40 +1,126 @@
-"""What a client that owns the loop has sent so far, to tell new turns from a rewritten history."""
+"""For frameworks that own the loop: their whole history in, what to send out."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 
-__all__ = ["ClientView", "fingerprint"]
+from redraft.budget import Phase
+from redraft.context import digest
+from redraft.dialects import Content, Native
+from redraft.errors import SessionStateError
+from redraft.session.beginning import Beginning
+from redraft.session.edits import plan_tokens
+from redraft.session.engine import Engine
+from redraft.session.history import ClientHistory
+from redraft.session.window import Look
+
+__all__ = ["Views"]
+
+REWRITTEN = "the history was rewritten after the file was shown"
 
 
-def fingerprint(message: object) -> bytes:
-    """A digest of one message as the client holds it: its values, whatever the order of its keys."""
-    dump = getattr(message, "model_dump", None)
-    value = dump(exclude_none=True) if callable(dump) else message
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-class ClientView:
-    """The client's own history, as digests.
+class Views:
+    """Takes in a client's history and gives out the live context.
 
     Args:
-        messages: what it has sent already.
+        engine: the session's moving parts.
+        beginning: makes a context from messages.
+        messages: what the client has sent already.
+
+    Attributes:
+        blank: whether the client has not sent anything yet.
     """
 
-    def __init__(self, messages: Sequence[object] = ()) -> None:
-        self._known = [fingerprint(message) for message in messages]
+    def __init__(self, engine: Engine, beginning: Beginning, messages: Sequence[object]) -> None:
+        self._engine = engine
+        self._beginning = beginning
+        self._history = ClientHistory(self._shown, messages)
+        self.blank = not messages
+        self._receipts: set[str] = set()
 
-    def new(self, messages: Sequence[object]) -> Sequence[object] | None:
-        """The messages behind those that are known, or None where the client rewrote its history.
+    def view(self, messages: Sequence[object], prompt_tokens: int) -> list[Native]:
+        """See `Session.view`."""
+        engine = self._engine
+        engine.must_be_settled()
+        new = self._history.new(messages)
+        if new is None:
+            self._rebase(messages)
+        elif new:
+            self._take_in(self._beginning.contents(new), prompt_tokens)
+        request = engine.request()
+        if request is None:
+            raise SessionStateError(
+                f"the run has stopped: {engine.controller.why}. Append the user's next words, raise the "
+                "budget, or start a new session."
+            )
+        sent: list[Native] = request["messages"]
+        self._history.gave(sent)
+        return sent
 
-        Args:
-            messages: the client's whole history as it sends it now; it is the known one from here on.
-        """
-        now = [fingerprint(message) for message in messages]
-        before, self._known = self._known, now
-        if not before or now[: len(before)] != before:
-            return None
-        return messages[len(before) :]
+    def append(self, messages: Sequence[object]) -> None:
+        """See `Session.append`."""
+        if self.blank and messages:
+            self._engine.core.restart(self._beginning.live(messages))
+            self._engine.done = self.blank = False
+        else:
+            self._engine.append(self._beginning.contents(messages))
+
+    def receipt(self, text: str) -> str:
+        """Remember a receipt that goes to the model as a tool result of the client's."""
+        self._receipts.add(text)
+        return text
+
+    def _shown(self, message: object) -> str:
+        """What a reader sees of one message of the client's."""
+        return "".join(digest(content) for content in self._beginning.contents([message]))
+
+    def _rebase(self, messages: Sequence[object]) -> None:
+        engine = self._engine
+        core = engine.core
+        first = 1 if self.blank else core.live.next_number
+        live = self._beginning.live(messages, first=first, open_end=True)
+        engine.edits.discard(REWRITTEN)
+        core.restart(live)
+        self.blank = False
+        engine.controller.resume()
+
+    def _take_in(self, contents: Sequence[Content], prompt_tokens: int) -> None:
+        """Append what a client's own round brought: the reply, its results, the user's next words."""
+        engine = self._engine
+        core, edits = engine.core, engine.edits
+        engine.answered(prompt_tokens)
+        core.begin_round()
+        plan, named = self._plan(contents)
+        judged = edits.by_file(Look(named=named, plan_tokens=plan))
+        own = [
+            at
+            for at, content in enumerate(contents)
+            if content.role == "tool" and content.text in self._receipts
+        ]
+        engine.append_dressed(contents, own)
+        if judged is not None:
+            core.books.charge_plan(plan)
+        core.end_round()
+        self._receipts.clear()
+        self._mind_the_phase(contents)
+
+    def _plan(self, contents: Sequence[Content]) -> tuple[int, bool]:
+        """What an edit by these turns cost, as rationale and command, and whether a call named the
+        file."""
+        names_file, meter = self._engine.edits.names_file, self._engine.core.live.meter
+        heads = [content for content in contents if content.calls]
+        named = [
+            (head, places)
+            for head in heads
+            if (places := [call.index for call in head.calls if names_file(call)])
+        ]
+        aimed = named or [(head, []) for head in heads]
+        return sum(plan_tokens(meter, head, places) for head, places in aimed), bool(named)
+
+    def _mind_the_phase(self, contents: Sequence[Content]) -> None:
+        controller = self._engine.controller
+        replies = [content for content in contents if content.role == "assistant"]
+        if replies and controller.phase is Phase.FINAL:
+            controller.answered(calls=bool(replies[-1].calls))
+        if any(content.role == "user" for content in contents):
+            controller.resume()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from redraft.context import Gate, Receipt, Revision, Status, reconcile
+from redraft.context import Gate, Receipt, Revision, Status, Turn, reconcile
 from redraft.contextfile.mirror import Edited, Mirror, Refused, Untouched
 from redraft.session.core import Core, Judged
 from redraft.store import Refused as RefusedEntry
 
 __all__ = ["FileWindow", "Look"]
+
+VARIABLE = "REDRAFT_CONTEXT_FILE"
+
+STALE = "turns that it touches have changed since the file was shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +25,9 @@ class Look:
         named: whether one of them named the context file.
         exit_code: the first exit code that was not 0, else 0.
         killed: whether one of them was killed or timed out.
-        plan_tokens: raw tokens of the assistant turn that issued them.
+        plan_tokens: raw tokens of rationale and command that the edit cost.
         marginal: whether the context is so full that only the marginal net counts.
+        calls: places of the calls that may have made the edit, for the record.
     """
 
     named: bool = False
@@ -30,6 +35,7 @@ class Look:
     killed: bool = False
     plan_tokens: int = 0
     marginal: bool = False
+    calls: tuple[int, ...] = ()
 
 
 class FileWindow:
@@ -53,27 +59,23 @@ class FileWindow:
 
     def names(self, text: str) -> bool:
         """Whether a command, as text, names the context file."""
-        return self._mirror.path.name in text or "REDRAFT_CONTEXT_FILE" in text
+        return self._mirror.path.name in text or VARIABLE in text
 
-    def show(self) -> Judged | None:
-        """Bring the file up to date; a change that came in between rounds is judged first."""
-        late = self._judge(Look()) if self._mirror.changed() else None
+    def show(self) -> None:
+        """Bring the file up to date; raises `ContextFileError` where it cannot be written."""
         self._mirror.show(self._core.live.editable())
-        return late
+
+    def late(self) -> Judged | None:
+        """Judge what was written since the file was last read: by a command that was left running,
+        or by a person. None where nothing was."""
+        return self.read(Look()) if self._mirror.changed() else None
 
     def read(self, look: Look) -> Judged | None:
-        """Judge what now stands in the file.
+        """Judge what now stands in the file; it is not shown anew.
 
         Returns:
             None where the file is untouched and no command named it.
         """
-        return self._judge(look)
-
-    def close(self) -> None:
-        """Remove the file."""
-        self._mirror.close()
-
-    def _judge(self, look: Look) -> Judged | None:
         reading = self._mirror.read(
             named=look.named, failed=look.exit_code != 0, killed=look.killed
         )
@@ -81,20 +83,38 @@ class FileWindow:
             case Untouched():
                 return self._untouched(look) if look.named else None
             case Refused(rule=rule, data=data):
-                self._core.journal.record(RefusedEntry(rule, data=data))
-                return self._answer(Status.REJECTED, rule)
-            case Edited(window=window, blocks=blocks):
+                return self._refuse(rule, data)
+            case Edited(window=window, data=data) if not self._stands(window):
+                return self._refuse(STALE, data)
+            case Edited(window=window, blocks=blocks, data=data):
                 revision = reconcile(self._core.live, window, blocks, gate=self._gate)
-                return self._propose(revision, look, reading.data)
+                return self._propose(revision, look, data)
         raise AssertionError(reading)
+
+    def discard(self, rule: str) -> Judged | None:
+        """Refuse whatever was written since the file was last read; None where nothing was."""
+        if not self._mirror.changed():
+            return None
+        reading = self._mirror.read()
+        return None if isinstance(reading, Untouched) else self._refuse(rule, reading.data)
+
+    def _stands(self, window: Sequence[Turn]) -> bool:
+        """Whether the turns that were shown are still those of the live context."""
+        standing = set(map(id, self._core.live.turns))
+        return all(id(turn) in standing for turn in window)
 
     def _propose(self, revision: Revision, look: Look, data: bytes) -> Judged:
         if revision.gate is Gate.CONSERVE:
             revision = replace(revision, marginal=look.marginal)
-        judged = self._core.propose(replace(revision, plan_tokens=look.plan_tokens))
+        revision = replace(revision, plan_tokens=look.plan_tokens)
+        judged = self._core.propose(revision, edit_calls=look.calls)
         if judged.receipt.status is Status.REJECTED:
             self._core.journal.record(RefusedEntry(judged.receipt.rule, data=data))
         return judged
+
+    def _refuse(self, rule: str, data: bytes) -> Judged:
+        self._core.journal.record(RefusedEntry(rule, data=data))
+        return self._answer(Status.REJECTED, rule)
 
     def _untouched(self, look: Look) -> Judged:
         if look.exit_code:

@@ -1,7 +1,8 @@
-"""The list that is sent: joined once, extended as the context grows, legal after every path."""
+"""The list that is sent: joined once, mended where it must be, extended as the context grows."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,9 @@ from redraft.dialects import Native, Profile, check, repair
 from redraft.dialects.rules import boundary
 
 __all__ = ["Wire"]
+
+Mark = tuple[int, int]
+"""A boundary in the joined list, and where it lies in the sent one, which a mend may have lengthened."""
 
 
 class Wire:
@@ -29,45 +33,55 @@ class Wire:
         self.reread = 0
         self._turns: tuple[Turn, ...] = ()
         self._joined: list[Native] = []
-        self._legal = False
+        self._sent: list[Native] = []
+        self._marks: list[Mark] = [(0, 0)]
 
     def body(self, live: Live) -> dict[str, Any]:
         """The request for `live`: its fields and a fresh list of the very objects to send.
 
-        A list that breaks a rule is mended on a copy; the live context keeps what was said.
+        What breaks a rule is mended on a copy; the live context keeps what was said. What was sent
+        before is sent again as it was, so no mend changes bytes that a server may have cached.
         """
         body = live.body()
-        messages: list[Native] = body["messages"]
         self._measure(live)
-        start = self._checked(messages)
-        self._legal = not check(messages, self.profile, start)
-        self._joined = messages
-        sent = messages if self._legal else repair(messages, self.profile)
+        sent, self._marks = self._extend(body["messages"])
+        self._joined, self._sent = body["messages"], sent
         return {**body, "messages": list(sent)}
 
-    def _checked(self, messages: Sequence[Native]) -> int:
-        """How far `messages` is the list that was found legal before."""
-        if not self._legal:
-            return 0
-        same = 0
-        for old, new in zip(self._joined, messages, strict=False):
-            if old is not new:
-                break
-            same += 1
-        return boundary(messages, same)
+    def preview(self, live: Live) -> list[Native]:
+        """The messages of the next request for `live`; calls that wait for their results stay as
+        they are. Nothing is remembered."""
+        messages: list[Native] = live.body()["messages"]
+        cut = boundary(messages, len(messages)) if live.open_at < len(live.turns) else len(messages)
+        return self._extend(messages[:cut])[0] + messages[cut:]
+
+    def _extend(self, messages: list[Native]) -> tuple[list[Native], list[Mark]]:
+        """What to send for `messages`, from what was sent before as far as that goes."""
+        known = boundary(messages, _common(self._joined, messages))
+        at = bisect_right(self._marks, known, key=lambda mark: mark[0])
+        start, kept = self._marks[at - 1]
+        sent = self._sent[:kept] + messages[start:]
+        if check(sent, self.profile, kept):
+            sent = list(repair(sent, self.profile))
+        end = [(len(messages), len(sent))] if len(messages) > start else []
+        return sent, self._marks[:at] + end
 
     def _measure(self, live: Live) -> None:
         """Compare with the request before: what a prefix cache serves, and what it served once but
         cannot serve any more because something before it changed."""
-        before = self._turns
-        at = 0
-        tokens = live.frame_tokens if before else 0
-        for old, new in zip(before, live.turns, strict=False):
-            if old is not new:
-                break
-            at += 1
-            tokens += old.tokens
+        before, now = self._turns, live.turns
+        at = _common(before, now)
+        self.reused = sum(turn.tokens for turn in now[:at]) + (live.frame_tokens if before else 0)
         known = set(map(id, before[at:]))
-        self.reused = tokens
-        self.reread = sum(turn.tokens for turn in live.turns[at:] if id(turn) in known)
-        self._turns = live.turns
+        self.reread = sum(turn.tokens for turn in now[at:] if id(turn) in known) if known else 0
+        self._turns = now
+
+
+def _common(one: Sequence[object], other: Sequence[object]) -> int:
+    """How many leading items are the same objects."""
+    at = 0
+    for left, right in zip(one, other, strict=False):
+        if left is not right:
+            break
+        at += 1
+    return at

@@ -7,10 +7,14 @@ from redraft.store.base import (
     Committed,
     Entry,
     Journal,
+    Output,
+    Pinned,
     Refused,
     Sent,
+    Started,
     Told,
 )
+from redraft.store.replay import Input, inputs, versions
 from redraft.store.volatile import VolatileJournal
 
 __all__ = [
@@ -19,9 +23,15 @@ __all__ = [
     "Appended",
     "Committed",
     "Entry",
+    "Input",
     "Journal",
+    "Output",
+    "Pinned",
     "Refused",
     "Sent",
+    "Started",
     "Told",
     "VolatileJournal",
+    "inputs",
+    "versions",
 ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from redraft.context import Commit, Refusal, Row, Turn
-from redraft.dialects import Usage
+from redraft.dialects import Frame, Usage
 from redraft.events import Event
 
 __all__ = [
@@ -20,10 +20,28 @@ __all__ = [
     "Committed",
     "Entry",
     "Journal",
+    "Output",
+    "Pinned",
     "Refused",
     "Sent",
+    "Started",
     "Told",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A context at its beginning: a session's, or the one after a client rewrote its history.
+
+    Attributes:
+        frame: tools and parameters.
+        turns: the turns it begins with, with their original carriers.
+        head: how many of them are the pinned prefix.
+    """
+
+    frame: Frame
+    turns: tuple[Turn, ...]
+    head: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +52,29 @@ class Appended:
 
 
 @dataclass(frozen=True, slots=True)
+class Output:
+    """A tool's output as it came, where the context will hold it cut or escaped.
+
+    Attributes:
+        round: the round's number.
+        answers: the id of the call that it answers.
+        text: all of it.
+    """
+
+    round: int
+    answers: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Committed:
     """A revision that passed, under its number, with every turn that it replaced.
 
     Attributes:
         number: the revision's number in this session, from 1.
         commit: what the door answered.
-        edit_calls: places of the calls in the assistant turn that made the edit, for training.
+        edit_calls: places of the calls in the round's assistant turn that made the edit, for
+            training; empty for what no model did.
     """
 
     number: int
@@ -58,8 +92,16 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Pinned:
+    """Which turns are pinned from here on, by number, beside the prefix."""
+
+    numbers: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
-    """A model call is about to be made. Its exact input follows from the entries before this one.
+    """A model call is about to be made. Its exact input follows from the entries before this one
+    (`redraft.store.inputs`).
 
     Attributes:
         round: the round's number.
@@ -94,7 +136,9 @@ class Told:
     event: Event
 
 
-Entry = Account | Answered | Appended | Committed | Refused | Sent | Told
+Entry = (
+    Account | Answered | Appended | Committed | Output | Pinned | Refused | Sent | Started | Told
+)
 
 
 class Journal(Protocol):

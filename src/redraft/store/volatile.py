@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from redraft.store.base import Appended, Committed, Entry
+from redraft.context import Turn
+from redraft.store.base import Committed, Entry
+from redraft.store.replay import versions
 
 __all__ = ["VolatileJournal"]
 
@@ -25,18 +27,6 @@ class VolatileJournal:
         """The revisions that passed, oldest first."""
         return [entry for entry in self.entries if isinstance(entry, Committed)]
 
-    def originals(self) -> dict[int, list[object]]:
+    def originals(self) -> dict[int, list[Turn]]:
         """Every version that each turn ever had, oldest first, by number."""
-        versions: dict[int, list[object]] = {}
-        for entry in self.entries:
-            if isinstance(entry, Appended):
-                turns = entry.turns
-            elif isinstance(entry, Committed):
-                turns = tuple(move.new for move in entry.commit.moves if move.new is not None)
-            else:
-                continue
-            for turn in turns:
-                known = versions.setdefault(turn.number, [])
-                if turn not in known:
-                    known.append(turn)
-        return versions
+        return versions(self.entries)

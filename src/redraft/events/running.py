@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from redraft.events import Event
+from redraft.events.catalogue import Event
 
 __all__ = ["CommandEnded", "CommandStarted", "Prodded", "RequestRefused"]
 

@@ -1,0 +1,114 @@
+"""The segments and breakpoints of a request as it was sent, in the order in which servers read it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from redraft.cost import HOUR, MINUTES, Mark, Segment, name_of
+from redraft.cost.openai_cache import OPENAI_BREAKPOINT_LIFETIME
+from redraft.cost.requests import Kind
+from redraft.replay.convert import text_of
+from redraft.tokens import TURN_TOKENS, Meter
+
+__all__ = ["Prompt", "prompt_of"]
+
+_MARKS = ("cache_control", "prompt_cache_breakpoint")
+_LIFETIMES = {"5m": MINUTES, "1h": HOUR, "30m": OPENAI_BREAKPOINT_LIFETIME}
+
+
+@dataclass(slots=True)
+class Prompt:
+    """A request, cut into content blocks.
+
+    Attributes:
+        segments: tools, system prompt, then the messages' blocks.
+        marks: the breakpoints that it sets.
+    """
+
+    segments: list[Segment] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+
+    def add(self, block: Any, meter: Meter, kind: Kind, role: str) -> None:
+        """A block, and the breakpoint behind it if it sets one."""
+        bare = block
+        if isinstance(block, Mapping):
+            bare = {key: value for key, value in block.items() if key not in _MARKS}
+        shown = text_of(bare) if kind == "turn" else _dump(bare)
+        name = name_of(role, _dump(bare))
+        self.segments.append(Segment(name, TURN_TOKENS + meter.text(shown), kind))
+        if isinstance(block, Mapping):
+            for key in _MARKS:
+                self.mark(block.get(key))
+
+    def mark(self, control: object) -> None:
+        """A breakpoint at the end, as far as it goes; nothing where `control` is none."""
+        if not isinstance(control, Mapping):
+            return
+        default = MINUTES if control.get("type") == "ephemeral" else OPENAI_BREAKPOINT_LIFETIME
+        lifetime = _LIFETIMES.get(str(control.get("ttl")), default)
+        if self.segments and (not self.marks or self.marks[-1].after < len(self.segments)):
+            self.marks.append(Mark(len(self.segments), lifetime))
+
+
+def prompt_of(body: Mapping[str, Any], api: str, meter: Meter) -> Prompt:
+    """Cut a request.
+
+    Args:
+        body: the request.
+        api: `anthropic`, `chat` or `responses`.
+        meter: counts; sizes are rough and meant to be fitted to what the server reported.
+    """
+    prompt = Prompt()
+    for tool in body.get("tools") or ():
+        prompt.add(tool, meter, "frame", "tool")
+    for block in _listed(body.get("system", body.get("instructions"))):
+        prompt.add(block, meter, "frame", "system")
+    rest = list(_messages(body, api))
+    lead = 0
+    while lead < len(rest) and rest[lead][0] in ("system", "developer"):
+        prompt.add(rest[lead][1], meter, "frame", "system")
+        lead += 1
+    settings = {key: body[key] for key in ("thinking", "tool_choice") if body.get(key)}
+    if settings and api == "anthropic":
+        prompt.segments.append(
+            Segment(name_of("settings", _dump(settings)), 0, "frame", ends=False)
+        )
+    for role, block in rest[lead:]:
+        prompt.add(block, meter, "turn", role)
+    prompt.mark(body.get("cache_control"))
+    return prompt
+
+
+def _messages(body: Mapping[str, Any], api: str) -> Iterator[tuple[str, Any]]:
+    """The messages' blocks, each with its role."""
+    messages = list(_listed(body.get("input" if api == "responses" else "messages")))
+    for message in messages[_compacted(messages) :]:
+        if not isinstance(message, Mapping):
+            continue
+        role = str(message.get("role") or message.get("type") or "")
+        if message.get("content") is None and "role" not in message:
+            yield role, message  # an item of Responses
+            continue
+        yield from ((role, block) for block in _listed(message.get("content")))
+        yield from ((role, call) for call in message.get("tool_calls") or ())
+
+
+def _compacted(items: Sequence[Any]) -> int:
+    """Where the last compaction stands: the server reads nothing in front of it."""
+    kinds = [item.get("type") if isinstance(item, Mapping) else None for item in items]
+    return max((at for at, kind in enumerate(kinds) if kind == "compaction"), default=0)
+
+
+def _listed(value: Any) -> Iterable[Any]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        return [{"type": "text", "text": value}] if value else ()
+    return value if isinstance(value, list) else [value]
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)

@@ -1,0 +1,58 @@
+"""Which cache a model is served from, by its name."""
+
+from __future__ import annotations
+
+from redraft.cost import AnthropicCache, Cache, Radix, Request, Use, openai_cache
+
+__all__ = ["ProviderCache", "cache_of", "provider_of"]
+
+_OPENAI = ("gpt-", "chatgpt", "o1", "o3", "o4", "codex")
+
+
+def provider_of(model: str) -> str:
+    """`anthropic`, `openai`, or `radix` for every other model.
+
+    Args:
+        model: the name in any spelling.
+    """
+    name = model.lower().rsplit("/", 1)[-1]
+    if "claude" in name:
+        return "anthropic"
+    return "openai" if name.startswith(_OPENAI) and "oss" not in name else "radix"
+
+
+def cache_of(model: str, *, automatic: bool = True) -> Cache:
+    """The cache model for a provider's model.
+
+    Args:
+        model: its name.
+        automatic: whether breakpoints are set where the client set none.
+    """
+    match provider_of(model):
+        case "anthropic":
+            return AnthropicCache(model, automatic=automatic)
+        case "openai":
+            return openai_cache(model, automatic=automatic)
+        case _:
+            return Radix()
+
+
+class ProviderCache:
+    """Each model's own cache, made when it is first asked.
+
+    Args:
+        name: the cache's name.
+        automatic: whether breakpoints are set where the client set none.
+    """
+
+    def __init__(self, name: str, *, automatic: bool = True) -> None:
+        self.name = name
+        self._automatic = automatic
+        self._caches: dict[str, Cache] = {}
+
+    def serve(self, request: Request) -> Use:
+        """Account for one request at its model's cache."""
+        cache = self._caches.get(request.model)
+        if cache is None:
+            cache = self._caches[request.model] = cache_of(request.model, automatic=self._automatic)
+        return cache.serve(request)

@@ -1,0 +1,150 @@
+"""A recording in one form, whatever file it came from: threads of chat messages, and their calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any, Literal
+
+from redraft.cost import Cause
+
+__all__ = ["Message", "RecordedCall", "Recording", "Reported", "Thread", "ThreadDraft"]
+
+Message = Mapping[str, Any]
+"""A Chat Completions message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What the provider said of one call. Tokens in its own counting.
+
+    Attributes:
+        prompt: the whole prompt, cached or not.
+        read: those of `prompt` that came from a cache; None where the provider does not say.
+        written: those that were stored in one.
+        written_long: those of `written` that were stored for an hour.
+        output: tokens generated.
+        usd: what the recorder reckoned that it cost.
+    """
+
+    prompt: int
+    read: int | None = None
+    written: int = 0
+    written_long: int = 0
+    output: int = 0
+    usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """One model call.
+
+    Attributes:
+        reply: where its answer begins in the thread's messages; what stands in front was sent.
+        line: the line of the file that it was read from, from 1; 0 where the file has no such.
+        model: the model that answered.
+        at: when it was sent, in seconds since 1970.
+        reported: what the provider reported.
+        settings: what else the prompt depends on, e.g. the reasoning effort.
+        body: the request as it was sent, where the recording has it.
+        api: how `body` is made: `anthropic`, `chat` or `responses`.
+    """
+
+    reply: int
+    line: int = 0
+    model: str = ""
+    at: float | None = None
+    reported: Reported | None = None
+    settings: str = ""
+    body: Mapping[str, Any] | None = None
+    api: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One conversation, which only grows.
+
+    Attributes:
+        name: unlike that of any other thread of the recording.
+        messages: in order.
+        calls: in order.
+        kind: `side` for a sub-agent, which has a frame of its own.
+        tools: the tools of its requests, as far as they are recorded.
+        follows: the thread whose context this one took the place of, e.g. when the recorded agent
+            compacted itself.
+        changed: what it took its place by.
+    """
+
+    name: str
+    messages: tuple[Message, ...]
+    calls: tuple[RecordedCall, ...]
+    kind: Literal["main", "side"] = "main"
+    tools: tuple[Mapping[str, Any], ...] = ()
+    follows: str = ""
+    changed: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What was read from one file.
+
+    Attributes:
+        path: the file, as it was named.
+        format: the format that was found.
+        threads: in the order in which they began.
+        notes: what the reader should know, e.g. lines that were passed over.
+    """
+
+    path: str
+    format: str
+    threads: tuple[Thread, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def model(self) -> str:
+        """The model that answered most calls; "" where none is named."""
+        counts: dict[str, int] = {}
+        for _, call in self.calls():
+            counts[call.model] = counts.get(call.model, 0) + bool(call.model)
+        return max(counts, key=lambda name: counts[name], default="")
+
+    def calls(self) -> Iterator[tuple[Thread, RecordedCall]]:
+        """All calls in order of time where every one has a time, else in the file's order."""
+        pairs = [(thread, call) for thread in self.threads for call in thread.calls]
+        timed = all(call.at is not None for _, call in pairs)
+        yield from sorted(pairs, key=lambda pair: _order(pair[1], timed=timed))
+
+
+def _order(call: RecordedCall, *, timed: bool) -> tuple[float, int]:
+    return (call.at if timed and call.at is not None else -inf, call.line)
+
+
+@dataclass(slots=True)
+class ThreadDraft:
+    """A thread while it is read."""
+
+    name: str
+    kind: Literal["main", "side"] = "main"
+    messages: list[Message] = field(default_factory=list)
+    calls: list[RecordedCall] = field(default_factory=list)
+    tools: tuple[Mapping[str, Any], ...] = ()
+    follows: str = ""
+    changed: Cause | None = None
+
+    def done(self) -> Thread:
+        """The thread as it stands."""
+        return Thread(
+            self.name,
+            tuple(self.messages),
+            tuple(self.calls),
+            self.kind,
+            self.tools,
+            self.follows,
+            self.changed,
+        )
+
+    @staticmethod
+    def all_done(drafts: Sequence[ThreadDraft]) -> tuple[Thread, ...]:
+        """Those that hold anything."""
+        return tuple(draft.done() for draft in drafts if draft.messages)

@@ -1,0 +1,114 @@
+"""Sizes in the server's own tokens, fitted to the prompt sizes that it reported.
+
+Our tokens are o200k's, and a recording often lacks the system prompt and the tools. So each request is
+given the size that the server reported for it: what is new in a request takes what its size grew by,
+and what the first request has beyond its messages is its unseen frame. Only prompt sizes are used here,
+never the cache reads, which are to be predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from redraft.cost import Mark, Request, Segment, name_of
+
+__all__ = ["Anchor", "fit_ratio"]
+
+_BOUNDS = (0.5, 3.0)
+_SLACK = 64
+
+
+def fit_ratio(growth: Iterable[tuple[int, int]], default: float) -> float:
+    """The server's tokens for one of ours.
+
+    Args:
+        growth: for calls that followed one another: our tokens of what was new, and by how many of
+            its own tokens the server's count grew.
+        default: the answer where there is too little to go by.
+
+    Returns:
+        the ratio of the sums over plausible pairs, each within 0.5 to 3.0 as for calibration
+        (DESIGN.md section 6).
+    """
+    ours = theirs = 0
+    for new, grown in growth:
+        if new >= _SLACK and _BOUNDS[0] * new <= grown <= _BOUNDS[1] * new:
+            ours += new
+            theirs += grown
+    return theirs / ours if ours >= 10 * _SLACK else default
+
+
+@dataclass
+class Anchor:
+    """The sizes of one conversation's segments, in the server's tokens.
+
+    Attributes:
+        ratio: the server's tokens for one of ours.
+        frame: names the unseen frame, which conversations of one kind share.
+        unseen: its size, once a request has shown it.
+        renewed: how often the unseen frame must have changed, since a prompt was smaller than what
+            it goes on from.
+    """
+
+    ratio: float
+    frame: str
+    unseen: int | None = None
+    renewed: int = 0
+    _known: dict[str, Segment] = field(default_factory=dict)
+
+    def fit(self, request: Request, reported: int | None) -> Request:
+        """The request with sizes that add up to what the server reported.
+
+        Args:
+            request: with our sizes.
+            reported: the prompt's size as the server counted it; None where it did not say.
+
+        Returns:
+            the request, the unseen frame in front.
+        """
+        new = self._new(request)
+        held = sum(
+            [self._known[s.digest].tokens for s in request.segments if s.digest in self._known]
+        )
+        if reported is not None and self.unseen is not None and reported < held + self.unseen:
+            new, held = self._renew(request, new, held, reported)
+        expected = round(self.ratio * sum(segment.tokens for segment in new.values()))
+        room = expected
+        if reported is not None:
+            if self.unseen is None:
+                self.unseen = max(0, reported - held - expected)
+            room = reported - held - self.unseen
+        self._spread(new, max(0, room))
+        segments = [self._known[segment.digest] for segment in request.segments]
+        name = name_of("unseen", self.frame, str(self.renewed))
+        marks = tuple(Mark(mark.after + 1, mark.lifetime) for mark in request.marks)
+        unseen = Segment(name, self.unseen or 0, "frame")
+        return replace(request, segments=(unseen, *segments), marks=marks)
+
+    def _new(self, request: Request) -> dict[str, Segment]:
+        return {s.digest: s for s in request.segments if s.digest not in self._known}
+
+    def _renew(
+        self, request: Request, new: dict[str, Segment], held: int, reported: int
+    ) -> tuple[dict[str, Segment], int]:
+        """A prompt smaller than what it goes on from: its unseen frame shrank, or where that cannot
+        be enough, nothing is left of what was known."""
+        self.renewed += 1
+        expected = round(self.ratio * sum(segment.tokens for segment in new.values()))
+        self.unseen = reported - held - expected
+        if self.unseen >= 0:
+            return new, held
+        self.unseen = 0
+        self._known.clear()
+        return self._new(request), 0
+
+    def _spread(self, new: dict[str, Segment], room: int) -> None:
+        """Give new segments their share of `room`, by our sizes."""
+        total = sum(segment.tokens for segment in new.values())
+        seen = done = 0
+        for segment in new.values():
+            seen += segment.tokens
+            share = round(room * seen / total) if total else 0
+            self._known[segment.digest] = replace(segment, tokens=share - done)
+            done = share

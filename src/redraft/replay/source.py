@@ -1,0 +1,147 @@
+"""A file that is to be read as a recording: its text, as JSON or as lines of JSON; clear errors."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from redraft.errors import RecordingError
+
+__all__ = ["Row", "Source"]
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_PACKED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a file of JSON lines.
+
+    Attributes:
+        line: its number, from 1.
+        value: the object on it.
+    """
+
+    line: int
+    value: Mapping[str, Any]
+
+
+@dataclass
+class Source:
+    """A file's text, and what it is made of.
+
+    Attributes:
+        path: the file, as it was named.
+        text: all of it.
+        skip_damaged: pass over damaged lines, with a note, where that can be done.
+        notes: what was passed over.
+    """
+
+    path: str
+    text: str
+    skip_damaged: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, path: Path, *, skip_damaged: bool = False) -> Source:
+        """Read a file in UTF-8, or in UTF-16 or UTF-32 with a byte order mark.
+
+        Raises:
+            RecordingError: it cannot be read, is empty, packed, or in another encoding.
+        """
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise RecordingError(f"{path}: {reason}; check the path") from error
+        return cls(str(path), _decoded(data, str(path)), skip_damaged)
+
+    def error(self, line: int, what: str) -> RecordingError:
+        """An error at a line of this file (0 for the file as a whole); `what` says what to do."""
+        return RecordingError(f"{self.path}:{line}: {what}" if line else f"{self.path}: {what}")
+
+    @cached_property
+    def document(self) -> Any:
+        """The file as one JSON value; None where it is none."""
+        if self.text.lstrip()[:1] not in ("{", "["):
+            return None
+        try:
+            return json.loads(self.text)
+        except (ValueError, RecursionError):
+            return None
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The file's lines, each an object; empty where its first line that holds anything is none.
+
+        Raises:
+            RecordingError: a further line is damaged, and damaged lines are not to be passed over.
+        """
+        rows: list[Row] = []
+        for line, text in enumerate(self.text.split("\n"), 1):
+            if not text.strip():
+                continue
+            row = self._row(line, text, started=bool(rows))
+            if row is not None:
+                rows.append(row)
+            elif not self.skip_damaged:
+                return []
+        return rows
+
+    def _row(self, line: int, text: str, *, started: bool) -> Row | None:
+        try:
+            value = json.loads(text)
+            if isinstance(value, dict):
+                return Row(line, value)
+            what = f"holds a {type(value).__name__} where an object is expected"
+        except (ValueError, RecursionError) as error:
+            what = f"is not JSON ({error})"
+        if not (started or self.skip_damaged):
+            return None
+        last = self.text.rstrip().count("\n") + 1 == line
+        cut = ", cut off as by a crash" if last and "JSON" in what else ""
+        if self.skip_damaged:
+            self.notes.append(f"line {line} was passed over: it {what}{cut}")
+            return None
+        raise self.error(
+            line,
+            f"this line {what}{cut}; mend or remove it, or pass over such lines (skip_damaged)",
+        )
+
+    def damage(self) -> str:
+        """Why the file is no JSON at all: where it breaks."""
+        try:
+            json.loads(self.text)
+        except RecursionError:
+            return "it is nested too deeply"
+        except ValueError as error:
+            return f"as JSON it breaks at {error}"
+        return "it is JSON, but of no form that is known here"
+
+
+def _decoded(data: bytes, path: str) -> str:
+    if not data.strip():
+        raise RecordingError(f"{path}: the file is empty; name one that holds a recording")
+    for mark, packing in _PACKED.items():
+        if data.startswith(mark):
+            raise RecordingError(f"{path}: this is a {packing} file; unpack it first")
+    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise RecordingError(
+            f"{path}:{line}: byte {data[error.start]:#04x} is not {encoding.upper()}; convert the "
+            f"file, e.g. `iconv -f latin1 -t utf-8 {path}`"
+        ) from error

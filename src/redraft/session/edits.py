@@ -1,0 +1,154 @@
+"""The model's edits: what they cost, what the door says, and the receipts that it has not read yet."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from redraft import prompts
+from redraft.context import Gate, Status
+from redraft.dialects import Call, Content
+from redraft.session.controller import Controller
+from redraft.session.core import Core, Judged
+from redraft.session.window import FileWindow, Look
+from redraft.tokens import Meter
+from redraft.tools import Outline, intend
+
+__all__ = ["Edits", "plan_tokens"]
+
+_OWN_TOOL = "edit_context"
+
+_MANY_GREW = 3
+"""Growing edits since the last one that shrank, from which on the receipt points to `shrink`."""
+
+
+def plan_tokens(meter: Meter, content: Content, places: Collection[int]) -> int:
+    """Raw tokens of an assistant turn that are rationale and command of an edit.
+
+    Args:
+        meter: counts them.
+        content: the turn.
+        places: the calls that are known to be the edit; all calls count where none is known.
+    """
+    if not places:
+        return meter.content(content)
+    calls = tuple(call for call in content.calls if call.index in places)
+    return meter.content(replace(content, calls=calls))
+
+
+class Edits:
+    """Takes the model's edits to the door, by file and by tool.
+
+    Args:
+        core: the session's state.
+        controller: the budget.
+        window: the context file, if there is one.
+        gate: the rule on size.
+        tag: the session's tag.
+        has_tool: whether the model has the tool `edit_context`.
+
+    Attributes:
+        waiting: what was judged and is not yet told to the model, in order.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        controller: Controller,
+        window: FileWindow | None,
+        *,
+        gate: Gate,
+        tag: str,
+        has_tool: bool,
+    ) -> None:
+        self.waiting: list[Judged] = []
+        self._core = core
+        self._controller = controller
+        self._window = window
+        self._gate = gate
+        self._tag = tag
+        self._has_tool = has_tool
+        self._grew = 0
+
+    # -- what a call is --------------------------------------------------------------------------
+
+    def is_own(self, name: str) -> bool:
+        """Whether a call of this name is for us to answer."""
+        return self._has_tool and name == _OWN_TOOL
+
+    def names_file(self, call: Call) -> bool:
+        """Whether a call names the context file."""
+        return self._window is not None and self._window.names(call.arguments)
+
+    # -- the file --------------------------------------------------------------------------------
+
+    def show(self) -> None:
+        """Bring the context file up to date."""
+        if self._window is not None:
+            self._window.show()
+
+    def late(self) -> None:
+        """Judge what was written to the file between rounds; the receipt waits for the next result."""
+        if self._window is not None:
+            self._keep(self._window.late())
+
+    def discard(self, rule: str) -> None:
+        """Refuse what was written to the file between rounds."""
+        if self._window is not None:
+            self._keep(self._window.discard(rule))
+
+    def by_file(self, look: Look) -> Judged | None:
+        """Judge what a round's commands left in the file."""
+        if self._window is None:
+            return None
+        look = replace(look, marginal=self._controller.urgent())
+        return self._keep(self._window.read(look))
+
+    # -- the tool --------------------------------------------------------------------------------
+
+    def by_tool(
+        self, arguments: Mapping[str, Any], *, plan: int = 0, calls: tuple[int, ...] = ()
+    ) -> Judged | str:
+        """Take the arguments of one `edit_context` call to the door.
+
+        Args:
+            arguments: the arguments, parsed.
+            plan: raw tokens of rationale and call.
+            calls: the call's place, for the record.
+
+        Returns:
+            what was judged, or the answer in text where nothing was proposed.
+        """
+        intent = intend(self._core.live, arguments, self._gate)
+        if isinstance(intent, Outline):
+            return prompts.defuse(intent.text, self._tag)
+        marginal = self._gate is Gate.CONSERVE and self._controller.urgent()
+        revision = replace(intent, plan_tokens=plan, marginal=marginal)
+        judged = self._core.propose(revision, edit_calls=calls)
+        self._note(judged)
+        return judged
+
+    # -- receipts --------------------------------------------------------------------------------
+
+    def line(self, judged: Judged) -> str:
+        """One receipt as the model reads it."""
+        return prompts.receipt_line(
+            judged.receipt,
+            self._tag,
+            self._core.shown,
+            number=judged.number or None,
+            frequent=self._grew >= _MANY_GREW,
+            count=self._core.live.meter.text,
+        )
+
+    def _keep(self, judged: Judged | None) -> Judged | None:
+        if judged is not None:
+            self._note(judged)
+            self.waiting.append(judged)
+        return judged
+
+    def _note(self, judged: Judged) -> None:
+        self._controller.edited(judged)
+        if judged.applied:
+            self._grew = self._grew + 1 if judged.receipt.status is Status.GREW else 0

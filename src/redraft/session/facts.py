@@ -1,0 +1,89 @@
+"""What can be looked at in a session, at any time, without changing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+
+from redraft.budget import Phase
+from redraft.context import Ledger, Live, Receipt
+from redraft.contextfile.mirror import Mirror
+from redraft.dialects import Native
+from redraft.session.controller import Controller
+from redraft.session.core import Core
+from redraft.session.wire import Wire
+from redraft.store import Journal
+
+__all__ = ["Facts"]
+
+
+class Facts:
+    """The read-only side of `redraft.Session`."""
+
+    _core: Core
+    _controller: Controller
+    _wire: Wire
+    _mirror: Mirror | None
+
+    @property
+    def messages(self) -> list[Native]:
+        """The live context as messages, to keep or to go on from: what the next request would
+        contain. A copy, so that nothing done to it reaches the session."""
+        return deepcopy(self._wire.preview(self._core.live))
+
+    @property
+    def live(self) -> Live:
+        """The live context itself: immutable, with every turn's number, origin and size."""
+        return self._core.live
+
+    @property
+    def tokens(self) -> int:
+        """The live context's size, as the server would count it."""
+        return self._core.used
+
+    @property
+    def limit(self) -> int:
+        """Tokens that the live context may hold."""
+        return self._core.limit
+
+    @property
+    def phase(self) -> Phase:
+        """`running`, `final` (one last turn) or `stopped`."""
+        return self._controller.phase
+
+    @property
+    def why(self) -> str:
+        """Why the run has its final turn or has stopped; "" while it goes on."""
+        return self._controller.why
+
+    @property
+    def receipts(self) -> list[Receipt]:
+        """What became of every proposal so far, in order."""
+        return list(self._core.receipts)
+
+    @property
+    def rejections(self) -> Mapping[str, int]:
+        """How many proposals were rejected, by source (`file`, `edit_context`, a policy's name).
+        Counted apart from the ledger: a gate that refuses everything frees nothing."""
+        return dict(self._core.rejections)
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger: one closed row a round, and one for each change between rounds."""
+        return self._core.books.ledger
+
+    @property
+    def journal(self) -> Journal:
+        """Where everything is recorded."""
+        return self._core.journal
+
+    @property
+    def context_file(self) -> Path | None:
+        """Where the context file lies, if the session has one."""
+        return self._mirror.path if self._mirror else None
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """What the model's commands must have in their environment."""
+        return self._mirror.env if self._mirror else {}
