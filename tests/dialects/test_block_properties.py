@@ -6,7 +6,20 @@ import copy
 from typing import Any
 
 import pytest
-from block_world import NO_LIMIT, WORLDS, World, blocks_of, edited, live_of, shown, texts, wire
+from block_world import (
+    NO_LIMIT,
+    WORLDS,
+    Exchange,
+    Plan,
+    Round,
+    World,
+    blocks_of,
+    edited,
+    live_of,
+    shown,
+    texts,
+    wire,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -312,3 +325,94 @@ def test_an_emptied_result_whose_call_stands_is_a_stub_in_the_same_message(
     stub = next(t for t in answer.live.turns if t.number == turn.number)
     assert stub.origin is Origin.HARNESS
     assert faults(answer.live.body()[dialect.turns_field], dialect.blocks_field) == []
+
+
+# -- one of each kind, by example ----------------------------------------------------------------
+
+
+def _round(*results: str, also: str = "") -> Round:
+    calls = [
+        {"id": f"toolu_{at}", "name": "bash", "input": {"n": at}} for at in range(len(results))
+    ]
+    return Round("looking", "hm", False, False, calls, list(results), False, also, False)
+
+
+def _worked(world: World, turn: Round) -> Any:
+    plan = Plan([Exchange("task", False, [turn], "done"), Exchange("thanks", False, [], "welcome")])
+    return live_of(world.make(), world.body(plan))
+
+
+def _change(live: Any, at: int, new: Any) -> Change:
+    turn = live.turns[at]
+    return Change(turn.number, turn.digest, new and live.draft(new, Origin.EDITED))
+
+
+def _committed(live: Any, *changes: Change) -> Any:
+    answer = commit(live, Revision("model", "file", changes), NO_LIMIT)
+    assert isinstance(answer, Commit), answer.receipt
+    return answer.live
+
+
+def _seen(live: Any) -> list[tuple[str, str]]:
+    return [(turn.role, turn.content.text) for turn in live.turns]
+
+
+@both
+def test_words_that_came_with_results_stay_when_the_group_goes(world: World) -> None:
+    live = _worked(world, _round("a", "b", also="also this"))
+    after = _committed(live, _change(live, 1, None))
+    assert _seen(after)[:3] == [("user", "task"), ("user", "also this"), ("assistant", "done")]
+    assert faults(after.body()[after.dialect.turns_field], after.dialect.blocks_field) == []
+
+
+@both
+def test_a_result_that_was_rewritten_while_its_call_went_stays_as_framed_text(world: World) -> None:
+    live = _worked(world, _round("a", "b"))
+    dialect, head = live.dialect, live.turns[1].content
+    after = _committed(
+        live,
+        _change(live, 1, dialect.write(head, "looking", head.calls[1:], ())),
+        _change(live, 2, dialect.write(live.turns[2].content, "a, in short", (), ())),
+    )
+    assert _seen(after)[1:4] == [
+        ("assistant", "looking"),
+        ("tool", "b"),
+        ("user", "[tool output, kept as text]\na, in short\n[end of tool output]"),
+    ]
+    assert after.turns[3].origin is Origin.TOOL
+    messages = after.body()[dialect.turns_field]
+    assert faults(messages, dialect.blocks_field) == []
+    assert len(messages[2][dialect.blocks_field]) == 1
+
+
+@both
+def test_an_edit_and_its_undo_send_the_same_objects_again(world: World) -> None:
+    live = _worked(world, _round("a", "b", also="also this"))
+    before = live.body()[live.dialect.turns_field]
+    answer = commit(
+        live,
+        Revision(
+            "model",
+            "file",
+            (_change(live, 3, live.dialect.write(live.turns[3].content, "c", (), ())),),
+        ),
+        NO_LIMIT,
+    )
+    assert isinstance(answer, Commit)
+    edited_ = answer.live.body()[live.dialect.turns_field]
+    same = [one is other for one, other in zip(before, edited_, strict=True)]
+    assert same == [True, True, False, True, True, True]
+    undone = commit(answer.live, invert(answer.live, answer), NO_LIMIT)
+    assert isinstance(undone, Commit)
+    after = undone.live.body()[live.dialect.turns_field]
+    assert all(one is other for one, other in zip(before, after, strict=True))
+
+
+@both
+def test_the_words_of_an_unanswered_user_stay_whatever_becomes_of_the_results(world: World) -> None:
+    plan = Plan([Exchange("task", False, [_round("a", also="and this?")], None)])
+    live = live_of(world.make(), world.body(plan))
+    assert live.turns[3].role == "user"
+    after = _committed(live, _change(live, 1, None), _change(live, 3, None))
+    assert _seen(after) == [("user", "task"), ("user", "and this?")]
+    assert len(after.body()[after.dialect.turns_field]) == 2

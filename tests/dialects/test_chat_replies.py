@@ -190,7 +190,7 @@ class TestUsage:
         "a chat completion",
         b"\x00",
         [],
-        object(),
+        ...,
         {},
         {"choices": None},
         {"choices": []},

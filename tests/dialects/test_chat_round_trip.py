@@ -194,7 +194,7 @@ class TestWhatIsShown:
         {"messages": "hello"},
         {"messages": b"hello"},
         {"messages": 5},
-        {"messages": iter([user()])},
+        pytest.param({"messages": iter([user()])}, id="an iterator"),
         {"messages": {"role": "user"}},
         {"messages": ["hello"]},
         {"messages": [None]},

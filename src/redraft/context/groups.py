@@ -101,7 +101,8 @@ def _end(turns: Sequence[Turn], start: int) -> int:
 
 
 def open_start(turns: Sequence[Turn]) -> int:
-    """Where the open group at the end begins: calls that still wait for results.
+    """Where a group at the end begins whose calls lack results. Whether they still wait is more than
+    the turns can say; see `Live.open_at`.
 
     Returns:
         the position of its assistant turn, or `len(turns)` where nothing is open.

@@ -29,6 +29,9 @@ class Live:
         answered: the number of the newest turn that ended an exchange; 0 for none.
         pins: numbers of turns that a person or the model pinned; never changed by a revision.
         plans: numbers of turns that hold a policy's rationale; no policy may rewrite them.
+        newest: the number of the newest turn that was appended and is no tool result. Only its calls
+            can still get results: one that was interrupted does not open again when an edit removes
+            what came after it.
         frame_tokens: raw tokens of the frame alone.
     """
 
@@ -43,6 +46,7 @@ class Live:
     pins: frozenset[int] = frozenset()
     plans: frozenset[int] = frozenset()
     frame_tokens: int = 0
+    newest: int = 0
 
     @classmethod
     def start(
@@ -80,12 +84,14 @@ class Live:
         drafts = [self.draft(content, origin) for content in contents]
         turns = tuple(Turn.of(draft, self.next_number + at) for at, draft in enumerate(drafts))
         finals = [turn.number for turn in turns if is_final(turn)]
+        asking = [turn.number for turn in turns if turn.role != "tool"]
         return replace(
             self,
             turns=self.turns + turns,
             tokens=self.tokens + sum(turn.tokens for turn in turns),
             next_number=self.next_number + len(turns),
             answered=finals[-1] if finals else self.answered,
+            newest=asking[-1] if asking else self.newest,
         )
 
     def pin(self, numbers: Iterable[int]) -> Live:
@@ -107,7 +113,9 @@ class Live:
     @property
     def open_at(self) -> int:
         """Where the open group begins; `len(turns)` where no call waits for its result."""
-        return open_start(self.turns)
+        at = open_start(self.turns)
+        waits = at < len(self.turns) and self.turns[at].number == self.newest
+        return at if waits else len(self.turns)
 
     def holds(self, position: int) -> bool:
         """Whether no revision may change the turn at `position`.

@@ -21,12 +21,14 @@ def with_appended(live: Live, turns: Sequence[Turn]) -> Live:
         turns: in order, with the numbers that they were given then.
     """
     finals = [turn.number for turn in turns if is_final(turn)]
+    asking = [turn.number for turn in turns if turn.role != "tool"]
     return replace(
         live,
         turns=(*live.turns, *turns),
         tokens=live.tokens + sum(turn.tokens for turn in turns),
         next_number=max([live.next_number, *(turn.number + 1 for turn in turns)]),
         answered=finals[-1] if finals else live.answered,
+        newest=asking[-1] if asking else live.newest,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Protocol
 
-from redraft.cost.requests import Cause, Change, Request, compare
+from redraft.cost.requests import Cause, Change, Request, change_at, common_length
 
 __all__ = ["Break", "Cache", "Found", "Reader", "Step", "Totals", "Use", "account"]
 
@@ -120,7 +120,8 @@ class Reader:
             ends = list(accumulate([segment.tokens for segment in request.segments]))
             step = Step(request, None, Change(0, 0), ends)
         else:
-            change = compare(last.request, request)
+            at = common_length(last.request.segments, request.segments)
+            change = change_at(last.request, request, at, last.ends[at - 1] if at else 0)
             ends = last.ends[: change.at]
             tail = [segment.tokens for segment in request.segments[change.at :]]
             ends += list(accumulate(tail, initial=change.shared))[1:]

@@ -22,6 +22,7 @@ __all__ = [
     "Mark",
     "Request",
     "Segment",
+    "change_at",
     "common_length",
     "compare",
 ]
@@ -151,7 +152,12 @@ def compare(before: Request, after: Request) -> Change:
     request before is a prefix; (5) what the sender says it did; (6) nobody knows.
     """
     at = common_length(before.segments, after.segments)
-    shared = sum([segment.tokens for segment in after.segments[:at]])
+    return change_at(before, after, at, sum([one.tokens for one in after.segments[:at]]))
+
+
+def change_at(before: Request, after: Request, at: int, shared: int) -> Change:
+    """As `compare`, where it is known already that so many segments, with so many tokens, are the
+    same."""
     old, new = before.segments[at:], after.segments[at:]
     if before.model != after.model:
         return Change(0, 0, _survivors(before.segments, after.segments), Cause.MODEL)

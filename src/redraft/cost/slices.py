@@ -10,7 +10,7 @@ from typing import Literal
 from redraft.context import Live, Turn
 from redraft.cost.requests import Cause, Kind, Mark, Request, Segment, common_length
 from redraft.dialects.base import Content, Frame
-from redraft.tokens import CALL_TOKENS, Meter, part_tokens
+from redraft.tokens import CALL_TOKENS, TURN_TOKENS, Meter, part_tokens
 from redraft.tokens.pieces import as_sent, pieces
 
 __all__ = ["Reasoning", "Slicer", "name_of"]
@@ -72,10 +72,8 @@ class Slicer:
         head = [*self._unseen, *self.frame(live.frame), *segments[: ends[lead]]]
         if settings:
             head.append(Segment(name_of("settings", settings), 0, "frame", ends=False))
-        if self._reasoning == "keep":
-            rest = segments[ends[lead] :]
-        else:
-            rest = list(self._thinned(live.turns, lead))
+        whole = self._reasoning == "keep"
+        rest = segments[ends[lead] :] if whole else self._thinned(live.turns, lead)
         return Request((*head, *rest), at, thread, changed, model, marks)
 
     def _joined(self, thread: str, turns: tuple[Turn, ...]) -> tuple[list[Segment], list[int]]:
@@ -117,11 +115,12 @@ class Slicer:
 
     def _frame(self, frame: Frame) -> Iterator[Segment]:
         left = self._meter.frame(frame)
-        for at, text in enumerate(frame.counted):
-            last = at == len(frame.counted) - 1
-            tokens = left if last else min(left, self._meter.text(text))
+        for text in frame.counted:
+            tokens = TURN_TOKENS + self._meter.text(text)
             left -= tokens
             yield Segment(name_of("frame", text), tokens, "frame")
+        # What every request has, of which the start of the answer is the most.
+        yield Segment(name_of("framing"), left, "frame", ends=False)
 
     def _cut(self, turn: Turn) -> Iterator[Segment]:
         content = turn.content

@@ -18,20 +18,14 @@ from typing import Any
 from redraft.dialects.base import Call, Content, Frame, Native, Reply, Role
 from redraft.dialects.block_format import Answering
 from redraft.dialects.blocks import BlockDialect, copied
-from redraft.dialects.chat_natives import dump
-from redraft.dialects.gemini_parts import GeminiParts, field_of, key_of, real_id, shown_id
+from redraft.dialects.gemini_frame import SDK_DUMP, counted_texts, instructed
+from redraft.dialects.gemini_parts import GeminiParts, field_of, real_id, shown_id
 from redraft.dialects.gemini_replies import read_response
 from redraft.errors import DialectError
 
 __all__ = ["Gemini"]
 
 _ROLES: Mapping[str, Role] = {"user": "user", "model": "assistant", "function": "user"}
-
-_SDK_DUMP = {"mode": "json", "by_alias": True, "exclude_none": True, "warnings": False}
-"""JSON as the API takes it: the SDK's client makes this of its objects and reads it back."""
-
-_COUNTED = ("tools", "responseSchema", "responseJsonSchema")
-_SETTINGS = ("config", "generationConfig")
 
 
 class Gemini(GeminiParts, BlockDialect):
@@ -58,7 +52,7 @@ class Gemini(GeminiParts, BlockDialect):
         return role
 
     def _message(self, message: object, where: str) -> Native:
-        native = copied(message, **_SDK_DUMP)
+        native = copied(message, **SDK_DUMP)
         if not isinstance(native, dict):
             raise DialectError(
                 f"{where} is a {type(message).__name__}; each content must be a mapping with `role` "
@@ -76,19 +70,13 @@ class Gemini(GeminiParts, BlockDialect):
         return {"functionResponse": response if name is None else {"id": name, **response}}
 
     def _counted(self, fields: Mapping[str, Any]) -> tuple[str, ...]:
-        counted = [_text(_home(fields)[0])]
-        for place in (fields, *(fields.get(name) for name in _SETTINGS)):
-            if isinstance(place, Mapping):
-                counted += [
-                    dump(field_of(place, name)) for name in _COUNTED if field_of(place, name)
-                ]
-        return tuple(filter(None, counted))
+        return counted_texts(fields)
 
     def read(self, response: object, taken: Collection[str] = ()) -> Reply:
         """Read a `GenerateContentResponse` (SDK object or mapping), or the list of a stream's."""
         chunks = response if isinstance(response, (list, tuple)) else [response]
         native, complete, usage = read_response(
-            [copied(chunk, **_SDK_DUMP) for chunk in chunks], type(response), taken
+            [copied(chunk, **SDK_DUMP) for chunk in chunks], type(response), taken
         )
         _check(native, "the reply")
         return Reply(self._turn("assistant", (native,)), complete, usage)
@@ -100,11 +88,10 @@ class Gemini(GeminiParts, BlockDialect):
 
         The instruction is a field of the request, or of `config` in a request to the SDK's client.
         """
-        old, put = _home(frame.fields)
-        if section in _text(old):
+        fields = instructed(frame.fields, section)
+        if fields is frame.fields:
             return frame, tuple(contents)
-        fields = {**frame.fields, **put(_extended(old, section))}
-        return Frame(fields, self._counted(fields), frame.place), tuple(contents)
+        return Frame(fields, counted_texts(fields), frame.place), tuple(contents)
 
 
 class _Pairing:
@@ -149,48 +136,3 @@ def _check(native: Native, where: str) -> None:
             f"`parts` of {where} must be a list of parts, each a mapping; write plain text as "
             "{'text': ...}."
         )
-
-
-# -- the system instruction ----------------------------------------------------------------------
-
-_SYSTEM = "systemInstruction"
-
-
-def _home(fields: Mapping[str, Any]) -> tuple[object, Callable[[object], Mapping[str, Any]]]:
-    """The system instruction as plain data, and what to change of the fields to put in another."""
-    config = fields.get("config")
-    copy = getattr(config, "model_copy", None)
-    if isinstance(config, Mapping):
-        key = key_of(config, _SYSTEM) if field_of(config, _SYSTEM) else "system_instruction"
-        return copied(config.get(key), **_SDK_DUMP), lambda new: {"config": {**config, key: new}}
-    if callable(copy):
-        old = copied(getattr(config, "system_instruction", None), **_SDK_DUMP)
-        return old, lambda new: {"config": copy(update={"system_instruction": new})}
-    name = key_of(fields, _SYSTEM)
-    return copied(fields.get(name), **_SDK_DUMP), lambda new: {name: new}
-
-
-def _text(instruction: object) -> str:
-    """The text of an instruction: text, a part, a content, or (for the SDK) a list of these."""
-    if isinstance(instruction, str):
-        return instruction
-    if isinstance(instruction, Mapping):
-        text = instruction.get("text")
-        return text if isinstance(text, str) else _text(instruction.get("parts"))
-    members = instruction if isinstance(instruction, (list, tuple)) else ()
-    return "\n".join(filter(None, map(_text, members)))
-
-
-def _extended(old: object, section: str) -> object:
-    """The instruction with one more part, in the form that it had."""
-    new = {"text": section}
-    if not old:
-        return {"parts": [new]}
-    if isinstance(old, str):
-        return f"{old}\n\n{section}"
-    if isinstance(old, (list, tuple)):
-        return [*old, new]
-    if isinstance(old, Mapping) and "parts" in old:
-        parts = old["parts"]
-        return {**old, "parts": [*([parts] if isinstance(parts, Mapping) else parts or ()), new]}
-    return {"parts": [old, new]}

@@ -14,7 +14,7 @@ from redraft.dialects.block_format import BlockFormat, Kind, word
 from redraft.dialects.chat_natives import dump
 from redraft.dialects.media import describe_part
 
-__all__ = ["GeminiParts", "field_of", "key_of", "real_id", "shown_id"]
+__all__ = ["GeminiParts", "field_of", "key_of", "real_id", "shown_id", "snake"]
 
 _SERVER_CALLS = {"executableCode": "codeExecutionResult", "toolCall": "toolResponse"}
 """What the server runs itself, and what it answers; the answer stands in the same turn."""
@@ -30,9 +30,14 @@ _LOOKALIKE = re.compile(r".*#\d+#+", re.DOTALL)
 _HUMP = re.compile("(?<=[a-z])[A-Z]")
 
 
+def snake(name: str) -> str:
+    """A name in the spelling of Google's Python SDK."""
+    return _HUMP.sub(lambda hump: f"_{hump.group().lower()}", name)
+
+
 def key_of(native: Mapping[str, Any], name: str) -> str:
     """The key under which a field stands, in whichever spelling; `name` where it stands nowhere."""
-    other = _HUMP.sub(lambda hump: f"_{hump.group().lower()}", name)
+    other = snake(name)
     return other if other in native and name not in native else name
 
 

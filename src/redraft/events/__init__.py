@@ -14,7 +14,13 @@ from redraft.events.catalogue import (
     StartedOver,
 )
 from redraft.events.reading import event_from_dict
-from redraft.events.running import CommandEnded, CommandStarted, Prodded, RequestRefused
+from redraft.events.running import (
+    CommandEnded,
+    CommandStarted,
+    Prodded,
+    RequestRefused,
+    RunEnded,
+)
 
 __all__ = [
     "CommandEnded",
@@ -31,6 +37,7 @@ __all__ = [
     "RequestRefused",
     "RolledBack",
     "RoundEnded",
+    "RunEnded",
     "StartedOver",
     "event_from_dict",
 ]

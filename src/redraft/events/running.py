@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from redraft.events.catalogue import Event
 
-__all__ = ["CommandEnded", "CommandStarted", "Prodded", "RequestRefused"]
+__all__ = ["CommandEnded", "CommandStarted", "Prodded", "RequestRefused", "RunEnded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,3 +42,12 @@ class RequestRefused(Event):
     """The server says that the request is too large; a rollback follows."""
 
     type: ClassVar[str] = "request_refused"
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded(Event):
+    """The run is over, or this part of it: `finished`, `stopped`, `interrupted` or `failed`."""
+
+    type: ClassVar[str] = "run_ended"
+    status: str
+    why: str

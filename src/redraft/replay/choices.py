@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import redraft.policies
 from redraft.errors import SettingsError
@@ -18,9 +18,10 @@ def known_policies() -> Mapping[str, Callable[[], Policy]]:
     """Every policy of `redraft.policies` that can be made without arguments, and `rollback`, by name."""
     found: dict[str, Callable[[], Policy]] = {RollBack.name: RollBack}
     for name in redraft.policies.__all__:
-        made = getattr(redraft.policies, name)
-        if inspect.isclass(made) and hasattr(made, "decide") and isinstance(_name(made), str):
-            found[str(_name(made))] = made
+        made: Any = getattr(redraft.policies, name)
+        called = _name(made) if isinstance(made, type) and hasattr(made, "decide") else None
+        if isinstance(called, str):
+            found[called] = made
     return dict(sorted(found.items()))
 
 
@@ -59,15 +60,13 @@ def stand_in(need: Need, meter: Meter) -> str:
     """
     if not isinstance(need, Summarize):
         return ""
-    lines = need.text.split("\n")
-    share = max(len(need.text), 1) / max(meter.text(need.text), 1)
-    room = int(need.max_tokens * share * 0.9)
-    text = "\n".join(lines)
-    if len(text) <= room:
+    text, tokens = need.text, meter.text(need.text)
+    if tokens <= need.max_tokens:
         return text
-    half = room // 2
-    cut = f"{text[:half]}\n[...]\n{text[len(text) - half :]}"
-    while cut and meter.text(cut) > need.max_tokens:
+    half = len(text) * need.max_tokens // tokens // 2
+    while half > 0:
+        cut = f"{text[:half]}\n[...]\n{text[len(text) - half :]}"
+        if meter.text(cut) <= need.max_tokens:
+            return cut
         half = half * 9 // 10
-        cut = f"{text[:half]}\n[...]\n{text[len(text) - half :]}" if half else ""
-    return cut
+    return ""

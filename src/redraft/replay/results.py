@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redraft.cost import Money, NoPrice, Totals
-from redraft.replay.audit import Audit
+from redraft.replay.cache_reads import Audit
 
 __all__ = ["CAVEAT", "CacheResult", "PolicyResult", "Replay"]
 
@@ -36,14 +36,11 @@ class CacheResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values; money is null where it is not known, with the reason beside it."""
-        money = self.money.as_dict() if isinstance(self.money, Money) else None
-        reason = {"no_money": self.money.reason} if isinstance(self.money, NoPrice) else {}
         return {
             "cache": self.name,
             **self.totals.as_dict(),
             "flops": self.flops,
-            "money": money,
-            **reason,
+            **_priced("money", self.money),
         }
 
 
@@ -108,6 +105,9 @@ class Replay:
         stand_in: whether that is another model than the one that answered.
         runs: one a policy.
         audit: predicted against reported cache reads; None where none were reported.
+        billed: what the reported usage costs at the prices that were used here, or why that is not
+            known; None where no usage was reported.
+        recorded_usd: what the recorder itself reckoned, summed; None where it did not.
         notes: what the reader should know.
     """
 
@@ -123,6 +123,8 @@ class Replay:
     stand_in: bool
     runs: tuple[PolicyResult, ...]
     audit: Audit | None
+    billed: Money | NoPrice | None = None
+    recorded_usd: float | None = None
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -140,6 +142,15 @@ class Replay:
             "flops_stand_in": self.stand_in,
             "policies": [run.as_dict() for run in self.runs],
             "cache_reads": self.audit.as_dict() if self.audit else None,
+            **_priced("reported_usage", self.billed),
+            "recorded_usd": self.recorded_usd,
             "notes": list(self.notes),
             "caveat": CAVEAT,
         }
+
+
+def _priced(name: str, money: Money | NoPrice | None) -> dict[str, Any]:
+    """An amount under its name; null where there is none, with the reason beside it if there is one."""
+    if isinstance(money, NoPrice):
+        return {name: None, f"no_{name}": money.reason}
+    return {name: money.as_dict() if money is not None else None}

@@ -10,6 +10,8 @@ from redraft.replay.recording import Reported
 
 __all__ = ["reported", "seconds"]
 
+_MOST = 1e15  # more than any count or moment; JSON may also hold an infinity
+
 
 def reported(usage: object, usd: object = None) -> Reported | None:
     """Read a `usage` of Anthropic, OpenAI (both APIs), LiteLLM, pi or ATIF.
@@ -81,7 +83,7 @@ def _count(usage: Mapping[str, Any], *names: str) -> int:
 def _first(*values: object) -> int | None:
     """The first that is a count."""
     for value in values:
-        if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0:
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST:
             return int(value)
     return None
 
@@ -97,6 +99,8 @@ def seconds(moment: object) -> float | None:
     if isinstance(moment, bool) or moment is None:
         return None
     if isinstance(moment, int | float):
+        if not 0 <= moment < _MOST:
+            return None
         return moment / 1000 if moment > 1e11 else float(moment)
     if not isinstance(moment, str):
         return None

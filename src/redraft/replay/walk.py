@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from redraft.context import Commit, Live, Revision, commit
@@ -62,6 +62,7 @@ def walk(
     timeline: Timeline,
     policy: Policy,
     setting: Setting,
+    *,
     caches: Sequence[Cache],
     meter: Meter,
     progress: Callable[[], None] | None = None,
@@ -141,9 +142,3 @@ def _output(moment: Moment, ratio: float, meter: Meter) -> int:
     if reported is not None and reported.output:
         return reported.output
     return round(meter.content(moment.reply) * ratio) if moment.reply is not None else 0
-
-
-def totals(walks: Iterable[tuple[Request, int]]) -> tuple[int, int]:
-    """Prompt and output tokens of some calls."""
-    pairs = [(request.tokens, output) for request, output in walks]
-    return sum(prompt for prompt, _ in pairs), sum(output for _, output in pairs)

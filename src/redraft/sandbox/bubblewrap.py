@@ -22,7 +22,7 @@ from redraft.sandbox.diagnosis import ALTERNATIVES
 from redraft.sandbox.launcher import EXCHANGE, launcher
 from redraft.sandbox.limits import Limits
 from redraft.sandbox.namespace import half_of_memory
-from redraft.sandbox.places import find_program, remove_tree
+from redraft.sandbox.places import find_program, remove_tree, unless_forked
 from redraft.sandbox.seccomp import filter_program
 from redraft.sandbox.shell import State, command_bytes, script
 from redraft.sandbox.shells import Running, Shells, pipe_to
@@ -84,7 +84,7 @@ class BubblewrapSandbox(Shells):
         self._tools = [_needed("env"), _needed("bash")]
         private = Path(tempfile.mkdtemp(prefix="redraft-"))
         # Also runs when the sandbox is forgotten, and when the program ends without `close`.
-        self._tear_down = weakref.finalize(self, remove_tree, private)
+        self._tear_down = weakref.finalize(self, unless_forked, os.getpid(), remove_tree, private)
         try:
             self._view = View(
                 private,
@@ -126,6 +126,7 @@ class BubblewrapSandbox(Shells):
         environment = self._state.environment.items()
         (given / "environment").write_bytes(b"".join(b"%s=%s\0" % item for item in environment))
         os.ftruncate(self._report, 0)
+        os.fchmod(self._report, 0o600)
 
     def _launch(self, mounts: Sequence[str], capture: Capture, opened: ExitStack) -> Contained:
         writing, pipe = pipe_to(capture)

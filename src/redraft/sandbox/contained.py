@@ -160,7 +160,9 @@ class Contained(Running):
         )
 
     def _check(self) -> str:
-        namespace = self._inside()
+        # Before the launcher runs, the first process still has this machine's /proc.
+        started, _left = read_notes(self._notes.read())
+        namespace = self._inside() if started else None
         processes, memory = namespace.measure(self._memory) if namespace else (0, 0)
         spare = min((free_space(path) - floor for path, floor in self._floors), default=0)
         usage = Usage(processes, memory, self._capture.seen, available_memory(), spare)

@@ -17,7 +17,13 @@ from pathlib import Path
 from redraft.errors import SandboxError
 from redraft.sandbox.capture import Capture
 from redraft.sandbox.following import GRACE, Pipe
-from redraft.sandbox.places import check_directory, enterable, find_program, remove_tree
+from redraft.sandbox.places import (
+    check_directory,
+    enterable,
+    find_program,
+    remove_tree,
+    unless_forked,
+)
 from redraft.sandbox.processes import end_session, members, signal_session
 from redraft.sandbox.shell import State, command_bytes, first_environment, script
 from redraft.sandbox.shells import Running, Shells, pipe_to
@@ -62,7 +68,9 @@ class LocalSandbox(Shells):
         self._sessions: set[int] = set()
         self._private = Path(tempfile.mkdtemp(prefix="redraft-"))
         # Also runs when the sandbox is forgotten, and when the program ends without `close`.
-        self._tear_down = weakref.finalize(self, _tear_down, self._sessions, self._private)
+        self._tear_down = weakref.finalize(
+            self, unless_forked, os.getpid(), _tear_down, self._sessions, self._private
+        )
 
     def _start(self, command: str, capture: Capture) -> Running:
         """Start the shell in a session of its own."""

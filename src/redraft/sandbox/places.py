@@ -6,9 +6,10 @@ import os
 import shutil
 import stat
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import ParamSpec
 
 from redraft.errors import SandboxError
 
@@ -18,6 +19,7 @@ __all__ = [
     "enterable",
     "find_program",
     "remove_tree",
+    "unless_forked",
 ]
 
 # Before PATH, which may name directories that a command can write to.
@@ -111,6 +113,20 @@ def remove_tree(directory: Path) -> None:
     for words in (["chmod", "-R", "u+rwX", "--"], ["rm", "-rf", "--"]):
         with suppress(OSError):
             subprocess.run([*words, directory], capture_output=True, check=False)
+
+
+_Arguments = ParamSpec("_Arguments")
+
+
+def unless_forked(
+    process: int,
+    work: Callable[_Arguments, object],
+    *args: _Arguments.args,
+    **kwargs: _Arguments.kwargs,
+) -> None:
+    """Call `work` in `process`; the end of a forked child must leave its parent's things alone."""
+    if os.getpid() == process:
+        work(*args, **kwargs)
 
 
 def _allowed(path: bytes | Path, mode: int) -> bool:

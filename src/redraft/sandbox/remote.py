@@ -47,7 +47,7 @@ _TAIL = """
 {enter}
 exec 3<&0 4>&2
 set -m
-{environment} bash --noprofile --norc -c {script} bash </dev/null 2>&1 3<&- 4>&- &
+{environment} "$BASH" --noprofile --norc -c {script} bash </dev/null 2>&1 3<&- 4>&- &
 group=$!
 set +m
 (

@@ -124,7 +124,7 @@ class View:
             PurePosixPath("/dev/shm"): Place(Kind.SCRATCH, size=self._memory),
             PurePosixPath("/proc"): Place(Kind.PROCESSES),
         }
-        for name in _KERNEL_FILES if os.geteuid() == 0 else ():
+        for name in _KERNEL_FILES:
             if os.path.lexists(name):
                 places[PurePosixPath(name)] = Place(Kind.READ_ONLY, PurePosixPath(name))
         # The temporary directory holds other sessions' context files.

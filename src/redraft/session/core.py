@@ -26,7 +26,18 @@ from redraft.dialects import Content
 from redraft.errors import RewriteBudgetViolation
 from redraft.events import EditJudged, Escalated, Event, StartedOver
 from redraft.session.books import Books
-from redraft.store import Appended, Committed, Journal, Pinned, Refused, Started, Told
+from redraft.store import (
+    Appended,
+    Committed,
+    EditSpan,
+    Journal,
+    Pinned,
+    Refused,
+    Rehomed,
+    Started,
+    Told,
+)
+from redraft.store.unbroken import unbroken
 from redraft.tokens import Calibration
 
 __all__ = ["Core", "Judged"]
@@ -69,6 +80,7 @@ class Core:
             later than the system prompt.
         on_event: called with every event, in order.
         on_escalation: called when a rewrite cannot prove that it conserves.
+        begun: whether the journal holds the beginning already.
 
     Attributes:
         round: the number of the round in progress, from 1; 0 before the first reply.
@@ -91,6 +103,7 @@ class Core:
         whole_head: bool = True,
         on_event: Callable[[Event], None] | None = None,
         on_escalation: Callable[[RewriteBudgetViolation], None] | None = None,
+        begun: bool = False,
     ) -> None:
         self.live = live
         self.limit = limit
@@ -108,7 +121,8 @@ class Core:
         self._numbers = 0
         self._on_event = on_event
         self._on_escalation = on_escalation
-        journal.record(Started(live.frame, live.turns, live.head))
+        if not begun:
+            journal.record(_start(live))
 
     # -- figures ---------------------------------------------------------------------------------
 
@@ -162,20 +176,22 @@ class Core:
         turns = after.turns[len(before.turns) :]
         if not turns:
             return ()
-        self.journal.record(Appended(turns))
-        self.live = after
+        head = None if after.head == before.head else after.head
+        with unbroken():
+            self.journal.record(Appended(turns, measured, head))
+            self.live = after
         self._enter(before, intake=after.tokens - before.tokens - measured, measurement=measured)
         return turns
 
     def propose(
-        self, revision: Revision, *, limit: int | None = None, edit_calls: Iterable[int] = ()
+        self, revision: Revision, *, limit: int | None = None, spans: Sequence[EditSpan] = ()
     ) -> Judged:
         """Take a revision to the door, and do what it answers.
 
         Args:
             revision: the proposal.
             limit: another raw limit than the session's.
-            edit_calls: places of the calls that made it, for the record.
+            spans: where in the calls that made it the edit stands, for the record.
         """
         before = self.live
         if not revision:
@@ -190,25 +206,47 @@ class Core:
         if self.observe:
             return self.judged(answer.receipt, revision)
         number = self._numbers + 1
-        self.journal.record(Committed(number, answer, tuple(sorted(edit_calls))))
-        self._numbers = number
-        self.live = answer.live
-        self.commits[number] = answer
-        self.generation += 1
+        calls = tuple(sorted({span.place for span in spans}))
+        with unbroken():
+            self.journal.record(Committed(number, answer, calls, tuple(spans)))
+            self._numbers = number
+            self.live = answer.live
+            self.commits[number] = answer
+            self.generation += 1
         self._enter(before, freed=answer.deltas.freed, rewrite=answer.deltas.replacement)
         return self.judged(answer.receipt, revision, number, answer)
 
     def pin(self, pins: frozenset[int]) -> None:
         """Say which turns are pinned. No gate: nothing changes in size."""
-        self.journal.record(Pinned(pins))
-        self.live = replace(self.live, pins=pins)
+        with unbroken():
+            self.journal.record(Pinned(pins))
+            self.live = replace(self.live, pins=pins)
+
+    def rehome(self, turns: Sequence[Turn], path: str) -> None:
+        """Put turns that name another place for the context file into the stead of the old ones.
+
+        Args:
+            turns: the turns, under the numbers and at the places of the old ones.
+            path: the file's path.
+        """
+        before = self.live
+        new = {turn.number: turn for turn in turns}
+        after = tuple(new.get(turn.number, turn) for turn in before.turns)
+        freed = sum(turn.tokens for turn in before.turns if turn.number in new)
+        came = sum(turn.tokens for turn in turns)
+        with unbroken():
+            self.journal.record(Rehomed(tuple(turns), path))
+            self.live = replace(before, turns=after, tokens=before.tokens - freed + came)
+        self._enter(before, intake=came, freed=freed)
 
     def restart(self, live: Live) -> None:
         """Start over from a context that the client made."""
-        self.journal.record(Started(live.frame, live.turns, live.head))
-        before, self.live = self.live, live
-        self.commits.clear()
-        self.generation += 1
+        before = self.live
+        with unbroken():
+            self.journal.record(_start(live))
+            self.live = live
+            self.commits.clear()
+            self.generation += 1
         self._enter(before, intake=live.tokens, freed=before.tokens)
         self.tell(StartedOver(self.round, len(live.turns), self.used))
 
@@ -254,6 +292,10 @@ class Core:
 
     def _enter(self, before: Live, **causes: int) -> None:
         self.books.enter(self.round, before.tokens, self.live.tokens, **causes)
+
+
+def _start(live: Live) -> Started:
+    return Started(live.frame, live.turns, live.head, live.frame_tokens)
 
 
 def _prefix(turns: Sequence[Turn]) -> int:

@@ -11,7 +11,9 @@ from redraft.context import Gate, Status
 from redraft.dialects import Call, Content
 from redraft.session.controller import Controller
 from redraft.session.core import Core, Judged
+from redraft.session.spans import spans_of
 from redraft.session.window import FileWindow, Look
+from redraft.store import EditSpan
 from redraft.tokens import Meter
 from redraft.tools import Outline, intend
 
@@ -81,6 +83,11 @@ class Edits:
         """Whether a call names the context file."""
         return self._window is not None and self._window.names(call.arguments)
 
+    def spans(self, call: Call) -> tuple[EditSpan, ...]:
+        """Where in a call the command of an edit stands, as far as that can be told."""
+        names = None if self._window is None or self.is_own(call.name) else self._window.names
+        return spans_of(call, names)
+
     # -- the file --------------------------------------------------------------------------------
 
     def show(self) -> None:
@@ -108,14 +115,14 @@ class Edits:
     # -- the tool --------------------------------------------------------------------------------
 
     def by_tool(
-        self, arguments: Mapping[str, Any], *, plan: int = 0, calls: tuple[int, ...] = ()
+        self, arguments: Mapping[str, Any], *, plan: int = 0, spans: tuple[EditSpan, ...] = ()
     ) -> Judged | str:
         """Take the arguments of one `edit_context` call to the door.
 
         Args:
             arguments: the arguments, parsed.
             plan: raw tokens of rationale and call.
-            calls: the call's place, for the record.
+            spans: where in the call the edit stands, for the record.
 
         Returns:
             what was judged, or the answer in text where nothing was proposed.
@@ -125,7 +132,7 @@ class Edits:
             return prompts.defuse(intent.text, self._tag)
         marginal = self._gate is Gate.CONSERVE and self._controller.urgent()
         revision = replace(intent, plan_tokens=plan, marginal=marginal)
-        judged = self._core.propose(revision, edit_calls=calls)
+        judged = self._core.propose(revision, spans=spans)
         self._note(judged)
         return judged
 

@@ -16,9 +16,10 @@ from redraft.session.controller import Controller
 from redraft.session.core import Core, Judged
 from redraft.session.edits import Edits, plan_tokens
 from redraft.session.rounds import Outcome, Results, parse_calls
+from redraft.session.stating import stated
 from redraft.session.window import Look
 from redraft.session.wire import Wire
-from redraft.store import Answered, Output, Sent
+from redraft.store import Answered, Held, Output, Sent, Stated
 
 __all__ = ["Engine"]
 
@@ -57,6 +58,8 @@ class Engine:
         self.answering = False
         self.sent_raw = 0
         self._held: list[Content] = []
+        self._kept_back = False
+        self._stated: Stated | None = None
         self._cut_off = False
         self._free_rounds = FreeRounds()
         # The core's generation when the last request was sent, and when the last answered one was.
@@ -69,6 +72,14 @@ class Engine:
                 "the last reply has tool calls; hand in their results with "
                 "`with session.round() as round:` first."
             )
+
+    def state(self) -> None:
+        """Record how the budget stands, where that has changed. It becomes durable with what comes
+        next: the request, the reply, the results."""
+        now = stated(self)
+        if now != self._stated:
+            self.core.journal.record(now)
+            self._stated = now
 
     # -- the request -----------------------------------------------------------------------------
 
@@ -88,7 +99,8 @@ class Engine:
         raw = self.sent_raw = core.live.tokens
         self._sent_generation = core.generation
         self.asked = True
-        core.journal.record(Sent(core.round + 1, len(core.live.turns), raw))
+        self.state()
+        core.journal.record(Sent(core.round + 1, len(core.live.turns), raw, wire.mended))
         core.tell(
             RequestMade(
                 core.round + 1,
@@ -111,6 +123,7 @@ class Engine:
         core.journal.record(Answered(core.round + 1, usage))
         self.answered(usage.prompt if usage else 0)
         core.begin_round()
+        self.state()
         core.append([reply.content])
         self.asked = False
         self._cut_off = not reply.complete
@@ -159,11 +172,17 @@ class Engine:
             self.controller.check_room(sum(map(meter.content, words)))
         self._held.extend(contents)
         self.release()
+        if self._held:  # said is said, also where the process ends before the round does
+            self.core.journal.record(Held(tuple(self._held)))
+            self._kept_back = True
 
     def release(self) -> None:
         """Append what was held back, once nothing is under way any more."""
         if not self._held or self.answering or self.results is not None:
             return
+        if self._kept_back:
+            self.core.journal.record(Held(()))
+            self._kept_back = False
         self.core.append(self._held)
         self._held = []
         self.done = False
@@ -206,13 +225,25 @@ class Engine:
                 continue
             aimed = (*results.aimed, call.place) if call.arguments.get("edits") else results.aimed
             plan = self._plan(results, aimed) if aimed != results.aimed else 0
-            said = self.edits.by_tool(call.arguments, plan=plan, calls=(call.place,))
+            spans = self.edits.spans(results.call(call.place))
+            said = self.edits.by_tool(call.arguments, plan=plan, spans=spans)
             results.aimed = aimed
             results.plan += plan
             if isinstance(said, Judged):
                 results.judged.append(said)
                 self.edits.waiting.append(said)
             results.outcomes[call.place] = Outcome(said if isinstance(said, str) else "", own=True)
+
+    def handed_in(self, results: Results, place: int) -> None:
+        """A call has its result. While others still run it is recorded by itself: where the process
+        ends before they do, it need not be run again."""
+        if any(call.place not in results.outcomes for call in results.calls or ()):
+            outcome, name = results.outcomes[place], results.call(place).id
+            self.core.journal.record(
+                Output(
+                    self.core.round, name, outcome.text, place, outcome.exit_code, outcome.timed_out
+                )
+            )
 
     def end(self, results: Results, *, interrupted: bool) -> tuple[bool, int]:
         """Close the round: read the file, append the results, balance the ledger.
@@ -235,6 +266,7 @@ class Engine:
         self.results = None
         self.controller.answered(calls=True)
         self._free_rounds, cost = self._free_rounds.step(results.free, results.shrank)
+        self.state()
         core.tell(RoundEnded(core.round, core.used, core.limit, cost))
         self.release()
         return results.free, cost
@@ -255,7 +287,12 @@ class Engine:
             exit_code=next(filter(None, (results.outcomes[at].exit_code for at in suspects)), 0),
             killed=any(results.outcomes[at].timed_out for at in run),
             plan_tokens=self._plan(results, aimed),
-            calls=tuple(suspects),
+            spans=tuple(
+                span
+                for call in calls
+                if call.index in suspects
+                for span in self.edits.spans(call)
+            ),
         )
         generation = self.core.generation
         try:
@@ -301,6 +338,7 @@ class Engine:
         done = compose(controller, contents, lines, own)
         for answers, text in done.changed:
             core.journal.record(Output(core.round, answers, text))
+        self.state()
         core.append(done.contents, measured=done.measured)
         if any(content.role == "tool" for content in contents):
             edits.waiting.clear()

@@ -90,6 +90,10 @@ class Results:
     open: bool = False
     read: bool = False
 
+    def call(self, place: int) -> Call:
+        """The call at that place of the reply."""
+        return next(call for call in self.head.calls if call.index == place)
+
     @property
     def free(self) -> bool:
         """Whether the round's only effect was an applied edit."""
@@ -150,6 +154,7 @@ class Round:
                 f"call {call.id!r} has its result already; hand in one for each of `round.calls`."
             )
         results.outcomes[call.place] = Outcome(as_text(output), exit_code, timed_out)
+        self._engine.handed_in(results, call.place)
 
     def __enter__(self) -> Self:
         self._results = self._engine.begin()

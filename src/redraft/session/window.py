@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from redraft.context import Gate, Receipt, Revision, Status, Turn, reconcile
 from redraft.contextfile.mirror import Edited, Mirror, Refused, Untouched
 from redraft.session.core import Core, Judged
+from redraft.store import EditSpan
 from redraft.store import Refused as RefusedEntry
 
 __all__ = ["FileWindow", "Look"]
@@ -27,7 +28,7 @@ class Look:
         killed: whether one of them was killed or timed out.
         plan_tokens: raw tokens of rationale and command that the edit cost.
         marginal: whether the context is so full that only the marginal net counts.
-        calls: places of the calls that may have made the edit, for the record.
+        spans: where in the calls that may have made the edit it stands, for the record.
     """
 
     named: bool = False
@@ -35,7 +36,7 @@ class Look:
     killed: bool = False
     plan_tokens: int = 0
     marginal: bool = False
-    calls: tuple[int, ...] = ()
+    spans: tuple[EditSpan, ...] = ()
 
 
 class FileWindow:
@@ -107,7 +108,7 @@ class FileWindow:
         if revision.gate is Gate.CONSERVE:
             revision = replace(revision, marginal=look.marginal)
         revision = replace(revision, plan_tokens=look.plan_tokens)
-        judged = self._core.propose(revision, edit_calls=look.calls)
+        judged = self._core.propose(revision, spans=look.spans)
         if judged.receipt.status is Status.REJECTED:
             self._core.journal.record(RefusedEntry(judged.receipt.rule, data=data))
         return judged

@@ -9,6 +9,7 @@ from typing import Any
 from redraft.context import Live, Turn
 from redraft.dialects import Native, Profile, check, repair
 from redraft.dialects.rules import boundary
+from redraft.store import Mended
 
 __all__ = ["Wire"]
 
@@ -25,12 +26,14 @@ class Wire:
     Attributes:
         reused: raw tokens of the last request that were, byte for byte, the start of the one before.
         reread: raw tokens of turns that were sent before, unchanged, and must be read again.
+        mended: how the last request differs from what its turns join to; None where it does not.
     """
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self.reused = 0
         self.reread = 0
+        self.mended: Mended | None = None
         self._turns: tuple[Turn, ...] = ()
         self._joined: list[Native] = []
         self._sent: list[Native] = []
@@ -46,7 +49,22 @@ class Wire:
         self._measure(live)
         sent, self._marks = self._extend(body["messages"])
         self._joined, self._sent = body["messages"], sent
+        self.mended = _mended(body["messages"], sent)
         return {**body, "messages": list(sent)}
+
+    def resume(self, turns: tuple[Turn, ...], joined: list[Native], mended: Mended | None) -> None:
+        """Go on from what another process sent last, so that what it sent is sent again as it was.
+
+        Args:
+            turns: the turns that it sent.
+            joined: what they join to.
+            mended: how that was mended.
+        """
+        sent = list(joined)
+        if mended is not None:
+            sent[mended.start : mended.end] = mended.natives
+        self._turns, self._joined, self._sent = turns, joined, sent
+        self._marks = [(0, 0), (len(joined), len(sent))] if joined else [(0, 0)]
 
     def preview(self, live: Live) -> list[Native]:
         """The messages of the next request for `live`; calls that wait for their results stay as
@@ -75,6 +93,15 @@ class Wire:
         known = set(map(id, before[at:]))
         self.reread = sum(turn.tokens for turn in now[at:] if id(turn) in known) if known else 0
         self._turns = now
+
+
+def _mended(joined: Sequence[Native], sent: Sequence[Native]) -> Mended | None:
+    """The smallest stretch of the joined list that was replaced."""
+    start = _common(joined, sent)
+    if start == len(joined) == len(sent):
+        return None
+    end = _common(joined[start:][::-1], sent[start:][::-1])
+    return Mended(start, len(joined) - end, tuple(sent[start : len(sent) - end]))
 
 
 def _common(one: Sequence[object], other: Sequence[object]) -> int:

@@ -1,20 +1,27 @@
-"""Where a session's record goes."""
+"""Where a session's record goes: in memory, or into a file that a later process goes on from."""
 
 from redraft.store.base import (
     Account,
     Answered,
     Appended,
     Committed,
+    EditSpan,
     Entry,
+    Held,
     Journal,
+    Mended,
+    Opened,
     Output,
     Pinned,
     Refused,
+    Rehomed,
     Sent,
     Started,
+    Stated,
     Told,
 )
-from redraft.store.replay import Input, inputs, versions
+from redraft.store.journal import Logged, Recorded, SQLiteJournal, Tail
+from redraft.store.replay import Input, MarkedEdit, edits, inputs, versions
 from redraft.store.volatile import VolatileJournal
 
 __all__ = [
@@ -22,16 +29,28 @@ __all__ = [
     "Answered",
     "Appended",
     "Committed",
+    "EditSpan",
     "Entry",
+    "Held",
     "Input",
     "Journal",
+    "Logged",
+    "MarkedEdit",
+    "Mended",
+    "Opened",
     "Output",
     "Pinned",
+    "Recorded",
     "Refused",
+    "Rehomed",
+    "SQLiteJournal",
     "Sent",
     "Started",
+    "Stated",
+    "Tail",
     "Told",
     "VolatileJournal",
+    "edits",
     "inputs",
     "versions",
 ]

@@ -6,11 +6,12 @@ nothing has changed: that is how a full disk loses nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from redraft.context import Commit, Refusal, Row, Turn
-from redraft.dialects import Frame, Usage
+from redraft.dialects import Content, Frame, Native, Usage
 from redraft.events import Event
 
 __all__ = [
@@ -18,15 +19,33 @@ __all__ = [
     "Answered",
     "Appended",
     "Committed",
+    "EditSpan",
     "Entry",
+    "Held",
     "Journal",
+    "Mended",
+    "Opened",
     "Output",
     "Pinned",
     "Refused",
+    "Rehomed",
     "Sent",
     "Started",
+    "Stated",
     "Told",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A process takes up the session, at its beginning or after another one has ended.
+
+    Attributes:
+        values: what a session must know to go on where no turn says it: `model`, `tag`, `settings`
+            and so on, as plain values.
+    """
+
+    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,33 +56,77 @@ class Started:
         frame: tools and parameters.
         turns: the turns it begins with, with their original carriers.
         head: how many of them are the pinned prefix.
+        frame_tokens: raw tokens of the frame.
     """
 
     frame: Frame
     turns: tuple[Turn, ...]
     head: int
+    frame_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """Turns that joined the end of the live context, with their original carriers."""
+    """Turns that joined the end of the live context, with their original carriers.
+
+    Attributes:
+        turns: the turns.
+        measured: how many of their raw tokens are receipts, readouts and notices.
+        head: how many turns are the pinned prefix from here on; None where that stays.
+    """
 
     turns: tuple[Turn, ...]
+    measured: int = 0
+    head: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a client said while a call was under way: it waits until the results are in.
+
+    Attributes:
+        contents: all that waits, in order; none once it has joined the context.
+    """
+
+    contents: tuple[Content, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A tool's output as it came, where the context will hold it cut or escaped.
+    """A tool's output as it came: where the context will hold it cut or escaped, and where other
+    calls of the round still run, so that nothing that was done has to be done again.
 
     Attributes:
         round: the round's number.
         answers: the id of the call that it answers.
         text: all of it.
+        place: the call's place in its turn, where the round's other results are still to come.
+        exit_code: the command's exit code, 0 for success.
+        timed_out: whether the command was killed for taking too long.
     """
 
     round: int
     answers: str
     text: str
+    place: int | None = None
+    exit_code: int = 0
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EditSpan:
+    """The part of a call that is the command of an edit, for training.
+
+    Attributes:
+        place: the call's place in its turn.
+        start, end: characters of the call's arguments, half open, as the text stands on the wire.
+            For `edit_context` all of them; for a command that names the context file the inside of
+            that JSON string, escapes as they are; for a call of which that is not known, all.
+    """
+
+    place: int
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +138,13 @@ class Committed:
         commit: what the door answered.
         edit_calls: places of the calls in the round's assistant turn that made the edit, for
             training; empty for what no model did.
+        edit_spans: where in these calls the edit's command stands.
     """
 
     number: int
     commit: Commit
     edit_calls: tuple[int, ...] = ()
+    edit_spans: tuple[EditSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +164,33 @@ class Pinned:
 
 
 @dataclass(frozen=True, slots=True)
+class Rehomed:
+    """The system prompt names another place for the context file: a fork has one of its own.
+
+    Attributes:
+        turns: the turns that name it, under their old numbers.
+        path: the file's path from here on.
+    """
+
+    turns: tuple[Turn, ...]
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """How a list that was sent differs from what its turns join to, because a rule made it so.
+
+    Attributes:
+        start, end: the messages of the joined list that were replaced, half open.
+        natives: what was sent in their place.
+    """
+
+    start: int
+    end: int
+    natives: tuple[Native, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
     """A model call is about to be made. Its exact input follows from the entries before this one
     (`redraft.store.inputs`).
@@ -107,11 +199,13 @@ class Sent:
         round: the round's number.
         turns: how many turns are sent.
         tokens: their raw tokens, frame included.
+        mended: what was sent in place of what the turns join to; None where it was just that.
     """
 
     round: int
     turns: int
     tokens: int
+    mended: Mended | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +214,43 @@ class Answered:
 
     round: int
     usage: Usage | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """How the budget stands: what no turn says and a session must know to go on as it would have.
+
+    Attributes:
+        round: the number of the last round.
+        limit: tokens that the context may hold; an overflow brings it down.
+        family, ratio, recent: the calibration's fields.
+        phase, why: how the run stands, and why it does not go on.
+        rollbacks, since_edit: how often the context was rolled back, in all and since an edit.
+        notice: the number of the turn that tells of the last rollback, 0 for none.
+        nudge_level: how many tiers of nudges are reached.
+        outputs: sizes of the last outputs, as shown.
+        losses: edits running that freed no more than they cost.
+        grew: growing edits since one that shrank.
+        free_rounds: free rounds running that did not shrink the context.
+        notices: what waits to be told in the next result.
+    """
+
+    round: int
+    limit: int
+    family: float = 1.0
+    ratio: float = 1.0
+    recent: tuple[float, ...] = ()
+    phase: str = "running"
+    why: str = ""
+    rollbacks: int = 0
+    since_edit: int = 0
+    notice: int = 0
+    nudge_level: int = 0
+    outputs: tuple[int, ...] = ()
+    losses: int = 0
+    grew: int = 0
+    free_rounds: int = 0
+    notices: tuple[str, ...] = field(default=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +268,20 @@ class Told:
 
 
 Entry = (
-    Account | Answered | Appended | Committed | Output | Pinned | Refused | Sent | Started | Told
+    Account
+    | Answered
+    | Appended
+    | Committed
+    | Held
+    | Opened
+    | Output
+    | Pinned
+    | Refused
+    | Rehomed
+    | Sent
+    | Started
+    | Stated
+    | Told
 )
 
 

@@ -1,77 +1,83 @@
-"""Entries as plain values, and back. Turns and carriers are stored once and named by reference."""
+"""Entries as plain values. Turns, contents and large values are kept once and named by their key."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Protocol
 
-from redraft.context import (
-    Change,
-    Commit,
-    Deltas,
-    Gate,
-    Insert,
-    Live,
-    Move,
-    Reach,
-    Receipt,
-    Refusal,
-    Revision,
-    Row,
-    Status,
-    Turn,
-    with_appended,
-    with_moves,
-)
-from redraft.dialects import Frame, Usage
-from redraft.events import event_from_dict
+from redraft.context import Draft, Move, Refusal, Revision, Turn
+from redraft.dialects import Content, Frame, Native
+from redraft.events import Event
 from redraft.store.base import (
     Account,
     Answered,
     Appended,
     Committed,
     Entry,
+    Held,
+    Opened,
     Output,
     Pinned,
     Refused,
+    Rehomed,
     Sent,
     Started,
+    Stated,
     Told,
 )
 
-__all__ = ["Decoder", "References", "encode", "kind_of"]
+__all__ = ["References", "Values", "encode", "kind_of"]
 
 Values = dict[str, Any]
+
+_LONG = 200
+"""Characters of an event's text from which on it is kept as a body, compressed and once."""
 
 _KINDS: Mapping[type[Any], str] = {
     Account: "account",
     Answered: "answered",
     Appended: "appended",
     Committed: "committed",
+    Held: "held",
+    Opened: "opened",
     Output: "output",
     Pinned: "pinned",
     Refused: "refused",
+    Rehomed: "rehomed",
     Sent: "sent",
     Started: "started",
+    Stated: "stated",
     Told: "told",
 }
 
 
 class References(Protocol):
-    """Where turns and large values are kept, each once."""
+    """Where turns and large values are kept, each once: keys in, the same objects out."""
 
     def turn(self, turn: Turn) -> int:
-        """The id under which `turn` is kept."""
+        """The key under which `turn` is kept."""
 
-    def value(self, value: object) -> str:
-        """The name under which a JSON value is kept."""
+    def content(self, content: Content) -> int:
+        """The key under which `content` is kept."""
+
+    def native(self, native: Native) -> int:
+        """The key under which a carrier is kept."""
+
+    def value(self, value: object) -> int:
+        """The key under which a JSON value is kept."""
 
     def load_turn(self, key: int) -> Turn:
-        """The turn kept under an id: the same object each time."""
+        """The turn kept under a key: the same object each time."""
 
-    def load_value(self, name: str) -> Any:
-        """The value kept under a name."""
+    def load_content(self, key: int) -> Content:
+        """The content kept under a key: the same object each time."""
+
+    def load_native(self, key: int) -> Native:
+        """The carrier kept under a key: the same object each time."""
+
+    def load_value(self, key: int) -> Any:
+        """The value kept under a key."""
 
 
 def kind_of(entry: Entry) -> str:
@@ -82,41 +88,66 @@ def kind_of(entry: Entry) -> str:
 def encode(entry: Entry, refs: References) -> Values:
     """An entry as JSON values; turns and bodies go into `refs`."""
     match entry:
+        case Opened():
+            return {"values": refs.value(dict(entry.values))}
         case Started():
-            return {**_frame(entry.frame, refs), **_turns(entry.turns, refs), "head": entry.head}
+            return {**_frame(entry.frame, entry.frame_tokens, refs), **_started(entry, refs)}
         case Appended():
-            return _turns(entry.turns, refs)
+            return {
+                "turns": _turns(entry.turns, refs),
+                "measured": entry.measured,
+                "head": entry.head,
+            }
+        case Held():
+            return {"contents": [refs.content(content) for content in entry.contents]}
         case Committed():
             return _committed(entry, refs)
         case Refused():
             return _refused(entry, refs)
         case Output():
-            return {
-                "round": entry.round,
-                "answers": entry.answers,
-                "text": refs.value(entry.text),
-            }
+            return {**asdict(entry), "text": refs.value(entry.text)}
         case Pinned():
             return {"numbers": sorted(entry.numbers)}
+        case Rehomed():
+            return {"turns": _turns(entry.turns, refs), "path": entry.path}
         case Sent():
-            return asdict(entry)
+            return _sent(entry, refs)
         case Answered():
             return {"round": entry.round, "usage": asdict(entry.usage) if entry.usage else None}
+        case Stated():
+            return asdict(entry)
         case Account():
             return asdict(entry.row)
         case Told():
-            return entry.event.as_dict()
+            return _event(entry.event, refs)
 
 
-def _turns(turns: Sequence[Turn], refs: References) -> Values:
-    return {"turns": [refs.turn(turn) for turn in turns]}
+def _turns(turns: Sequence[Turn], refs: References) -> list[int]:
+    return [refs.turn(turn) for turn in turns]
 
 
-def _frame(frame: Frame, refs: References) -> Values:
+def _started(entry: Started, refs: References) -> Values:
+    return {"turns": _turns(entry.turns, refs), "head": entry.head}
+
+
+def _frame(frame: Frame, tokens: int, refs: References) -> Values:
     return {
         "fields": refs.value(dict(frame.fields)),
         "counted": [refs.value(text) for text in frame.counted],
         "frame_place": frame.place,
+        "frame_tokens": tokens,
+    }
+
+
+def _sent(entry: Sent, refs: References) -> Values:
+    mended = entry.mended
+    return {
+        "round": entry.round,
+        "turns": entry.turns,
+        "tokens": entry.tokens,
+        "mended": [mended.start, mended.end, *map(refs.native, mended.natives)]
+        if mended
+        else None,
     }
 
 
@@ -125,9 +156,10 @@ def _committed(entry: Committed, refs: References) -> Values:
     return {
         "number": entry.number,
         "edit_calls": list(entry.edit_calls),
+        "edit_spans": [[span.place, span.start, span.end] for span in entry.edit_spans],
         "moves": [_move(move, refs) for move in commit.moves],
         "receipt": asdict(commit.receipt),
-        "revision": _revision(commit.revision),
+        "revision": _revision(commit.revision, refs),
         "plans": sorted(commit.live.plans),
         "deltas": asdict(commit.deltas),
         "reach": asdict(commit.reach),
@@ -135,16 +167,18 @@ def _committed(entry: Committed, refs: References) -> Values:
 
 
 def _move(move: Move, refs: References) -> list[int | None]:
-    """[old, new, anchor]: ids of turns, None where there is none."""
+    """[old, new, anchor]: keys of turns, None where there is none."""
     old = refs.turn(move.old) if move.old else None
     return [old, refs.turn(move.new) if move.new else None, move.anchor]
 
 
-def _revision(revision: Revision) -> Values:
-    """What was proposed, without the turns: the moves have those."""
+def _revision(revision: Revision, refs: References) -> Values:
+    """What was proposed: changes as [number, digest, new], inserts as [after, new, plan]."""
     return {
         "author": revision.author,
         "source": revision.source,
+        "changes": [[c.number, c.digest, _new(c.new, refs)] for c in revision.changes],
+        "inserts": [[i.after, _new(i.new, refs), i.plan] for i in revision.inserts],
         "gate": str(revision.gate),
         "plan_tokens": revision.plan_tokens,
         "marginal": revision.marginal,
@@ -152,126 +186,35 @@ def _revision(revision: Revision) -> Values:
     }
 
 
+def _new(new: Draft | Turn | None, refs: References) -> Any:
+    """A turn by its key, a draft as [content, origin, tokens, reasoning]."""
+    if isinstance(new, Draft):
+        return [refs.content(new.content), str(new.origin), new.tokens, new.reasoning]
+    return None if new is None else refs.turn(new)
+
+
 def _refused(entry: Refused, refs: References) -> Values:
-    """A refusal keeps what it was about: who proposed it, why not, and the rejected bytes."""
-    refusal = entry.refusal
     return {
         "rule": entry.rule,
-        "receipt": asdict(refusal.receipt) if refusal else None,
-        "revision": _revision(refusal.revision) if refusal else None,
+        "refusal": _refusal(entry.refusal, refs) if entry.refusal else None,
         "data": refs.value(entry.data.decode("latin-1")) if entry.data else None,
     }
 
 
-class Decoder:
-    """Entries out of their values, in the order in which they were written.
-
-    A commit holds the live context that it made, so the decoder keeps the live context as it goes.
-
-    Args:
-        refs: where turns and bodies are kept.
-        empty: a live context without turns: it brings the dialect and the meter.
-
-    Attributes:
-        live: the live context after the entries so far; None before the first `Started`.
-    """
-
-    def __init__(self, refs: References, empty: Callable[[Frame], Live]) -> None:
-        self._refs = refs
-        self._empty = empty
-        self.live: Live | None = None
-
-    def decode(self, kind: str, values: Values) -> Entry:
-        """One entry; raises `KeyError` or `ValueError` on values that `encode` never made."""
-        match kind:
-            case "started":
-                return self._started(values)
-            case "appended":
-                turns = self._turns(values)
-                self.live = with_appended(self._need(), turns)
-                return Appended(turns)
-            case "committed":
-                return self._committed(values)
-            case "pinned":
-                numbers = frozenset(values["numbers"])
-                self.live = replace(self._need(), pins=numbers)
-                return Pinned(numbers)
-            case "output":
-                text = self._refs.load_value(values["text"])
-                return Output(values["round"], values["answers"], text)
-            case "refused":
-                return self._refused(values)
-            case "sent":
-                return Sent(**values)
-            case "answered":
-                usage = values["usage"]
-                return Answered(values["round"], Usage(**usage) if usage else None)
-            case "account":
-                return Account(Row(**values))
-            case "told":
-                return Told(event_from_dict(values))
-        raise ValueError(f"an entry of the unknown kind {kind!r}")
-
-    def _need(self) -> Live:
-        if self.live is None:
-            raise ValueError("the log does not begin with a start")
-        return self.live
-
-    def _turns(self, values: Values) -> tuple[Turn, ...]:
-        return tuple(self._refs.load_turn(key) for key in values["turns"])
-
-    def _started(self, values: Values) -> Started:
-        frame = Frame(
-            self._refs.load_value(values["fields"]),
-            tuple(self._refs.load_value(name) for name in values["counted"]),
-            values["frame_place"],
-        )
-        turns = self._turns(values)
-        self.live = replace(with_appended(self._empty(frame), turns), head=values["head"])
-        return Started(frame, turns, values["head"])
-
-    def _committed(self, values: Values) -> Committed:
-        moves = tuple(self._move(*move) for move in values["moves"])
-        live = with_moves(self._need(), moves, frozenset(values["plans"]))
-        self.live = live
-        receipt, revision = _receipt(values["receipt"]), self._revision(values["revision"], moves)
-        commit = Commit(
-            live, receipt, revision, moves, Deltas(**values["deltas"]), Reach(**values["reach"])
-        )
-        return Committed(values["number"], commit, tuple(values["edit_calls"]))
-
-    def _move(self, old: int | None, new: int | None, anchor: int) -> Move:
-        load = self._refs.load_turn
-        return Move(
-            None if old is None else load(old), None if new is None else load(new), anchor
-        )
-
-    def _revision(self, values: Values, moves: Sequence[Move] = ()) -> Revision:
-        changes = tuple(
-            Change(move.old.number, move.old.digest, move.new) for move in moves if move.old
-        )
-        inserts = tuple(
-            Insert(move.anchor, move.new) for move in moves if move.new and not move.old
-        )
-        return Revision(
-            values["author"],
-            values["source"],
-            changes,
-            inserts,
-            Gate(values["gate"]),
-            values["plan_tokens"],
-            values["marginal"],
-            tuple(values["notes"]),
-        )
-
-    def _refused(self, values: Values) -> Refused:
-        refusal = None
-        if values["receipt"] is not None:
-            refusal = Refusal(_receipt(values["receipt"]), self._revision(values["revision"]))
-        name = values["data"]
-        data = self._refs.load_value(name).encode("latin-1") if name else b""
-        return Refused(values["rule"], refusal, data)
+def _refusal(refusal: Refusal, refs: References) -> Values:
+    violation = refusal.violation
+    return {
+        "receipt": asdict(refusal.receipt),
+        "revision": _revision(refusal.revision, refs),
+        "violation": None if violation is None else str(violation),
+    }
 
 
-def _receipt(values: Values) -> Receipt:
-    return Receipt(**{**values, "status": Status(values["status"]), "notes": tuple(values["notes"])})
+def _event(event: Event, refs: References) -> Values:
+    """An event's values; a long text is kept as a body and stands as {"body": key}."""
+    return {
+        name: {"body": refs.value(value)}
+        if isinstance(value, str) and len(value) > _LONG
+        else value
+        for name, value in event.as_dict().items()
+    }

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -14,19 +17,46 @@ from typing import Any, Self
 from redraft.context import Live
 from redraft.dialects import Dialect, Frame
 from redraft.errors import JournalError
-from redraft.store.base import Account, Entry, Told
+from redraft.events import CommandStarted
+from redraft.store.base import (
+    Appended,
+    Committed,
+    Entry,
+    Held,
+    Opened,
+    Output,
+    Pinned,
+    Refused,
+    Rehomed,
+    Sent,
+    Started,
+    Told,
+)
 from redraft.store.bodies import Bodies
-from redraft.store.encoding import Decoder, encode, kind_of
-from redraft.store.lock import WriterLock
-from redraft.store.schema import migrate, version_of
+from redraft.store.decoding import Decoder
+from redraft.store.encoding import encode, kind_of
+from redraft.store.files import (
+    JOURNAL,
+    Transaction,
+    locked,
+    opened_to_read,
+    opened_to_write,
+    reading,
+)
+from redraft.store.formats import dialect_named
+from redraft.store.summary import FIRST, summary_of
+from redraft.store.unbroken import unbroken
 from redraft.tokens import Meter
 
-__all__ = ["Logged", "SQLiteJournal"]
+__all__ = ["Logged", "Recorded", "SQLiteJournal", "Tail"]
 
-_LAZY = (Told, Account)
-"""Entries that confirm nothing to anybody: they become durable with the next one that does."""
+_PROMPT = (Appended, Committed, Pinned, Refused, Rehomed, Sent, Started)
+"""Entries that somebody relies on once they are recorded. What a session and its watchers only note
+down becomes durable with the next of these, in the same transaction."""
 
-_MOST_LAZY = 64
+_MOST_WAITING = 64
+_PACK_FROM = 1_024
+_PAGE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +67,7 @@ class Logged:
         seq: its number, from 1.
         at: when, in seconds since 1970 (UTC).
         kind: `appended`, `committed`, `told`, ...
-        values: its values, with references to turns and bodies.
+        values: its values, with keys of turns and bodies.
     """
 
     seq: int
@@ -46,105 +76,205 @@ class Logged:
     values: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One entry of the log, with its number from 1 and its time in seconds since 1970 (UTC)."""
+
+    seq: int
+    at: float
+    entry: Entry
+
+
 class SQLiteJournal:
-    """A `Journal` in a directory of its own: `journal.db` and its lock.
+    """A `Journal` in a directory of its own: `journal.db` and a lock.
+
+    Usable from any thread, one after another.
 
     Args:
         directory: made where it is missing, for its owner alone.
-        dialect: the wire format of the carriers.
-        meter: counts turns of the live context that is built again.
+        dialect: the wire format of the carriers; by default what the file says, or OpenAI's chat
+            format for a new one.
+        meter: counts what comes after the entries in the file; by default the fastest.
         write: whether to take the right to write. A reader is never blocked and blocks nobody.
         clock: gives the time of an entry.
 
     Raises:
         JournalLockedError: another process writes to it.
-        JournalError: the file cannot be opened, is none of ours, or is from a newer redraft.
+        JournalError: the file cannot be opened, is no journal, is from a newer redraft, or holds
+            another wire format.
     """
 
     def __init__(
         self,
         directory: Path,
         *,
-        dialect: Dialect,
+        dialect: Dialect | None = None,
         meter: Meter | None = None,
         write: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.directory = directory
-        self._dialect = dialect
+        self.directory = Path(directory)
         self._meter = meter
         self._clock = clock
+        self._owner = os.getpid()
+        self._guard = threading.RLock()
         self._waiting: list[tuple[float, Entry]] = []
-        self._lock = _locked(directory) if write else None
+        self._lock = locked(self.directory) if write else None
         try:
-            self._database = _connected(directory / "journal.db", write=write)
+            opened = opened_to_write if write else opened_to_read
+            self._database = opened(self.directory / JOURNAL)
+            try:
+                self._dialect = self._agreed(dialect)
+                self._bodies = Bodies(self._database, self._dialect)
+            except BaseException:
+                self._database.close()
+                raise
         except BaseException:
             if self._lock is not None:
                 self._lock.release()
             raise
-        self._bodies = Bodies(self._database, dialect)
+
+    def _agreed(self, dialect: Dialect | None) -> Dialect:
+        """The dialect that the file and the caller agree on; a new file takes the caller's."""
+        known = self.meta().get("dialect")
+        if known is None or dialect is None or dialect.name == known:
+            return dialect or dialect_named(known)
+        raise JournalError(
+            f"this run speaks {known}, not {dialect.name}; open it with its own dialect, or with none."
+        )
 
     # -- writing ---------------------------------------------------------------------------------
 
+    @property
+    def writable(self) -> bool:
+        """Whether this journal holds the right to write and is open."""
+        return self._lock is not None
+
+    @property
+    def dialect(self) -> Dialect:
+        """The wire format of the carriers."""
+        return self._dialect
+
     def record(self, entry: Entry) -> None:
-        """Record `entry` and all that waited for it; durable when this returns.
+        """Record `entry`. What changes the context is durable when this returns, and with it all
+        that was recorded before; what only says something follows with the next such entry.
 
         Raises:
-            JournalError: it could not be written (a full disk, say); nothing of it was.
+            JournalError: it could not be written (a full disk, say); nothing of it was, and it can
+                be tried again.
         """
-        self._waiting.append((self._clock(), entry))
-        if isinstance(entry, _LAZY) and len(self._waiting) < _MOST_LAZY:
-            return
-        try:
-            self.flush()
-        except JournalError:
-            if self._waiting and self._waiting[-1][1] is entry:
-                self._waiting.pop()
-            raise
+        with self._guard:
+            self._must_be_ours()
+            self._waiting.append((self._clock(), entry))
+            if not _is_prompt(entry):
+                if len(self._waiting) >= _MOST_WAITING:
+                    self._flush_if_possible()
+                return
+            try:
+                self.flush()
+            except BaseException:
+                if self._waiting and self._waiting[-1][1] is entry:
+                    self._waiting.pop()
+                raise
 
     def flush(self) -> None:
         """Make durable what waits; raises `JournalError`."""
-        if not self._waiting:
+        with self._guard:
+            self._must_be_ours()
+            if self._waiting:
+                with unbroken():
+                    self._write(self._waiting)
+                    self._waiting = []
+
+    def extend(self, entries: Iterable[tuple[float, Entry]]) -> None:
+        """Record entries of another journal with their own times, all of them or none."""
+        with self._guard:
+            self.flush()
+            with unbroken():
+                self._write(entries)
+
+    def _flush_if_possible(self) -> None:
+        """Nobody relies on what waits here, so a full disk is reported by the entry that matters."""
+        try:
+            self.flush()
+        except JournalError:
             return
-        with self._transaction():
-            for at, entry in self._waiting:
-                values = json.dumps(encode(entry, self._bodies), separators=(",", ":"))
+
+    def _write(self, entries: Iterable[tuple[float, Entry]]) -> None:
+        with Transaction(self._database, self._bodies):
+            for at, entry in entries:
+                if isinstance(entry, Opened):
+                    self._put_meta({"dialect": self._dialect.name})
+                text = json.dumps(encode(entry, self._bodies), separators=(",", ":"))
+                data: str | bytes = text
+                if len(text) >= _PACK_FROM:
+                    data = zlib.compress(text.encode())
                 self._database.execute(
-                    "INSERT INTO entry (at, kind, data) VALUES (?, ?, ?)",
-                    (at, kind_of(entry), values),
+                    "INSERT INTO entry (at, kind, data) VALUES (?, ?, ?)", (at, kind_of(entry), data)
                 )
-        self._waiting.clear()
+                self._put_meta(summary_of(entry, at))
 
     def set_meta(self, **values: object) -> None:
-        """Keep what the run is: model, budget, task, how it stands. JSON values by name."""
-        with self._transaction():
-            self._database.executemany(
-                "INSERT INTO meta (key, value) VALUES (?, ?)"
-                " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                [(key, json.dumps(value)) for key, value in values.items()],
+        """Keep what else is to be known of the run, JSON values by name; durable at once.
+
+        The journal itself keeps `dialect`, `model`, `task`, `started`, `status` and `why`.
+        """
+        with self._guard:
+            self._must_be_ours()
+            with Transaction(self._database, self._bodies):
+                self._put_meta(values)
+
+    def _put_meta(self, values: Mapping[str, object]) -> None:
+        for key, value in values.items():
+            verb = "IGNORE" if key in FIRST else "REPLACE"
+            self._database.execute(
+                f"INSERT OR {verb} INTO meta (key, value) VALUES (?, ?)", (key, json.dumps(value))
             )
 
-    def _transaction(self) -> _Transaction:
-        return _Transaction(self._database, self._bodies)
+    def _must_be_ours(self) -> None:
+        if self._lock is None:
+            raise JournalError("this journal was opened to be read, or is closed; open it to write.")
+        if os.getpid() != self._owner:
+            raise JournalError(
+                f"this journal belongs to process {self._owner}; a process that was forked from it needs "
+                "a run of its own."
+            )
 
     # -- reading ---------------------------------------------------------------------------------
 
     def meta(self) -> dict[str, Any]:
-        """What the run is, by name."""
-        rows = self._database.execute("SELECT key, value FROM meta").fetchall()
+        """What is known of the run, by name; reads no entries."""
+        with self._guard, reading():
+            rows = self._database.execute("SELECT key, value FROM meta").fetchall()
         return {key: json.loads(value) for key, value in rows}
 
     def log(self, after: int = 0) -> Iterator[Logged]:
-        """The rows of the log behind number `after`, in order, as plain values."""
-        rows = self._database.execute(
-            "SELECT seq, at, kind, data FROM entry WHERE seq > ? ORDER BY seq", (after,)
-        )
-        for seq, at, kind, data in rows:
-            yield Logged(seq, at, kind, json.loads(data))
+        """The rows of the log behind number `after`, in order, as plain values.
 
-    def value(self, name: str) -> Any:
-        """A body by its name, as rows of the log refer to it."""
-        return self._bodies.load_value(name)
+        Raises:
+            JournalError: a row cannot be read; the message names it.
+        """
+        while rows := self._page(after):
+            for seq, at, kind, data in rows:
+                try:
+                    text = zlib.decompress(data) if isinstance(data, bytes) else data
+                    yield Logged(seq, at, kind, json.loads(text))
+                except (ValueError, TypeError, zlib.error) as error:
+                    raise _unreadable(seq, kind, error) from error
+            after = rows[-1][0]
+
+    def _page(self, after: int) -> list[tuple[int, float, str, Any]]:
+        # Pages, and no statement that stays open: it would keep the write-ahead log growing.
+        with self._guard, reading():
+            return self._database.execute(
+                "SELECT seq, at, kind, data FROM entry WHERE seq > ? ORDER BY seq LIMIT ?",
+                (after, _PAGE),
+            ).fetchall()
+
+    def value(self, key: int) -> Any:
+        """A body by its key, as rows of the log name it."""
+        with self._guard, reading():
+            return self._bodies.load_value(key)
 
     def entries(self) -> Iterator[Entry]:
         """Every entry again, in order; commits hold the live context that they made.
@@ -152,34 +282,40 @@ class SQLiteJournal:
         Raises:
             JournalError: a row cannot be read; the message names it.
         """
-        decoder = Decoder(self._bodies, self._empty)
-        for logged in self.log():
-            try:
-                yield decoder.decode(logged.kind, dict(logged.values))
-            except (KeyError, TypeError, ValueError) as error:
-                raise JournalError(
-                    f"entry {logged.seq} ({logged.kind}) cannot be read: {error!r}; restore the "
-                    "journal from a copy."
-                ) from error
+        return (recorded.entry for recorded in self.tail().new())
 
-    def _empty(self, frame: Frame) -> Live:
+    def tail(self) -> Tail:
+        """The log from its start, and then whatever is added to it."""
+        return Tail(self)
+
+    def decoder(self) -> Decoder:
+        """Reads the values of `log` into entries, from the first row on."""
+        return Decoder(self._bodies, self._empty)
+
+    def _empty(self, frame: Frame, tokens: int) -> Live:
         meter = self._meter or Meter()
-        cost = meter.frame(frame)
-        return Live(self._dialect, meter, frame, (), 0, cost, 1, frame_tokens=cost)
+        return Live(self._dialect, meter, frame, (), 0, tokens, 1, frame_tokens=tokens)
 
     # -- the end ---------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Write what waits, and let go of the file; closing twice does nothing."""
-        if self._lock is not None:
+        """Write what waits, and let go of the file; closing twice does nothing.
+
+        Raises:
+            JournalError: what waits could not be written; the file is closed all the same.
+        """
+        with self._guard:
+            if self._lock is None or os.getpid() != self._owner:
+                if os.getpid() == self._owner:
+                    self._database.close()
+                return
             try:
                 self.flush()
             finally:
+                self._waiting = []
                 self._database.close()
                 self._lock.release()
                 self._lock = None
-        else:
-            self._database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -193,74 +329,54 @@ class SQLiteJournal:
         self.close()
 
 
-class _Transaction:
-    """All or nothing, in the file and in what is remembered of it."""
+class Tail:
+    """A place in a journal's log, for those who follow it.
 
-    def __init__(self, database: sqlite3.Connection, bodies: Bodies) -> None:
-        self._database = database
-        self._bodies = bodies
+    Args:
+        journal: the journal, open to read or to write.
+    """
 
-    def __enter__(self) -> None:
-        try:
-            self._database.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error as error:
-            raise _trouble(error) from error
+    def __init__(self, journal: SQLiteJournal) -> None:
+        self._journal = journal
+        self._decoder = journal.decoder()
+        self._seq = 0
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            if error is None:
-                self._database.execute("COMMIT")
-                return
-        except sqlite3.Error as failed:
-            self._undo()
-            raise _trouble(failed) from failed
-        self._undo()
-        if isinstance(error, sqlite3.Error):
-            raise _trouble(error) from error
+    @property
+    def live(self) -> Live | None:
+        """The live context after the entries so far; None before there is one."""
+        return self._decoder.live
 
-    def _undo(self) -> None:
-        # SQLite has rolled back by itself after some errors, a full disk among them.
-        if self._database.in_transaction:
-            self._database.execute("ROLLBACK")
-        self._bodies.forget()
+    def new(self) -> Iterator[Recorded]:
+        """The entries that were added since the last one that this gave.
+
+        Raises:
+            JournalError: a row cannot be read; the message names it.
+        """
+        for logged in self._journal.log(self._seq):
+            try:
+                with reading():
+                    entry = self._decoder.decode(logged.kind, dict(logged.values))
+            except JournalError as error:
+                raise JournalError(f"entry {logged.seq} ({logged.kind}): {error}") from error
+            except (LookupError, TypeError, ValueError) as error:
+                raise _unreadable(logged.seq, logged.kind, error) from error
+            self._seq = logged.seq
+            yield Recorded(logged.seq, logged.at, entry)
 
 
-def _trouble(error: sqlite3.Error) -> JournalError:
+def _is_prompt(entry: Entry) -> bool:
+    match entry:
+        case Held(contents=contents):  # once they are in the context they need no telling
+            return bool(contents)
+        case Output(place=place):
+            return place is not None
+        case Told(event=event):
+            return isinstance(event, CommandStarted)
+    return isinstance(entry, _PROMPT)
+
+
+def _unreadable(seq: int, kind: str, error: Exception) -> JournalError:
     return JournalError(
-        f"the journal cannot be written ({error}); make room on the disk or check its rights. Nothing "
-        "was changed, so the run can be resumed."
+        f"entry {seq} ({kind}) cannot be read ({error!r}); restore the run from a copy, or fork it at "
+        "an earlier revision."
     )
-
-
-def _locked(directory: Path) -> WriterLock:
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise JournalError(
-            error.errno, f"the run's directory cannot be made ({error.strerror})", str(directory)
-        ) from error
-    return WriterLock(directory / "lock")
-
-
-def _connected(path: Path, *, write: bool) -> sqlite3.Connection:
-    try:
-        if not write and not path.exists():
-            raise JournalError(f"there is no journal at {path}; check the run's name.")
-        database = sqlite3.connect(path, isolation_level=None, timeout=10.0)
-        if write:
-            path.chmod(0o600)
-            database.execute("PRAGMA journal_mode = WAL")
-            # A killed process loses nothing; a power cut may lose the last moments.
-            database.execute("PRAGMA synchronous = NORMAL")
-            migrate(database)
-        else:
-            database.execute("PRAGMA query_only = ON")
-            version_of(database)
-    except sqlite3.Error as error:
-        raise JournalError(f"{path} cannot be opened as a journal: {error}.") from error
-    return database

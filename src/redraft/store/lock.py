@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -12,9 +13,15 @@ from redraft.errors import JournalError, JournalLockedError
 
 __all__ = ["WriterLock", "writer_of"]
 
+_TRIES = 10
+_PAUSE = 0.02
+"""Seconds between tries: whoever only looks who the writer is (`writer_of`) is gone by then."""
+
 
 class WriterLock:
     """Holds the right to write to a run until it is released or the process ends.
+
+    A process that was forked from the holder shares the lock, as it shares every open file.
 
     Args:
         path: the lock file; made where it is missing, and left behind.
@@ -25,21 +32,15 @@ class WriterLock:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         self._file = _opened(path)
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+            _acquire(self._file, path)
+            said = b"%d" % os.getpid()
+            os.pwrite(self._file, said, 0)
+            os.ftruncate(self._file, len(said))
+        except BaseException:
             os.close(self._file)
-            holder = writer_of(path)
-            name = f"process {holder}" if holder else "another process"
-            raise JournalLockedError(
-                error.errno,
-                f"{name} is writing to this run; wait for it, stop it, or read the run instead",
-                str(path.parent),
-            ) from None
-        os.truncate(self._file, 0)
-        os.pwrite(self._file, str(os.getpid()).encode(), 0)
+            raise
 
     def release(self) -> None:
         """Let others write; releasing twice does nothing."""
@@ -60,7 +61,11 @@ class WriterLock:
 
 
 def writer_of(path: Path) -> int | None:
-    """The process that writes to the run with this lock file, or None where nobody does."""
+    """The process that writes to the run with this lock file, or None where nobody does.
+
+    Returns:
+        its id; 0 where that cannot be told.
+    """
     try:
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
@@ -73,6 +78,28 @@ def writer_of(path: Path) -> int | None:
     finally:
         os.close(file)
     return None
+
+
+def _acquire(file: int, path: Path) -> None:
+    for left in reversed(range(_TRIES)):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError as error:
+            if not left:
+                said = os.pread(file, 20, 0)
+                name = f"process {said.decode()}" if said.isdigit() else "another process"
+                raise JournalLockedError(
+                    error.errno,
+                    f"{name} is writing to this run; wait for it, stop it, or read the run instead",
+                    str(path.parent),
+                ) from None
+            time.sleep(_PAUSE)
+        except OSError as error:
+            raise JournalError(
+                error.errno, f"the run cannot be locked ({error.strerror}); keep it on a local disk",
+                str(path.parent),
+            ) from error
 
 
 def _opened(path: Path) -> int:

@@ -1,15 +1,17 @@
-"""From the record back to what was sent: the input of each model call, and every version of a turn."""
+"""From the record back to what was sent: the input of each model call, every version of a turn, and
+which calls were edits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from redraft.context import Commit, Turn
-from redraft.dialects import Frame
-from redraft.store.base import Appended, Committed, Entry, Sent, Started
+from redraft.dialects import Dialect, Frame
+from redraft.store.base import Appended, Committed, EditSpan, Entry, Rehomed, Sent, Started
 
-__all__ = ["Input", "inputs", "versions"]
+__all__ = ["Input", "MarkedEdit", "edits", "inputs", "versions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,20 @@ class Input:
     frame: Frame
     turns: tuple[Turn, ...]
 
+    def body(self, dialect: Dialect) -> dict[str, Any]:
+        """The request as it was sent, byte for byte, mends included.
+
+        Args:
+            dialect: the wire format of the session.
+        """
+        body = dialect.join(self.frame, [turn.content for turn in self.turns])
+        mended = self.sent.mended
+        if mended is not None:
+            natives = body[dialect.turns_field]
+            sent = [*natives[: mended.start], *mended.natives, *natives[mended.end :]]
+            body[dialect.turns_field] = sent
+        return body
+
 
 def inputs(entries: Iterable[Entry]) -> Iterator[Input]:
     """The exact input of every model call, from nothing but the record.
@@ -41,8 +57,11 @@ def inputs(entries: Iterable[Entry]) -> Iterator[Input]:
                 frame, turns = entry.frame, entry.turns
             case Appended():
                 turns = (*turns, *entry.turns)
-            case Committed():
-                turns = _after(turns, entry.commit)
+            case Committed(commit=commit):
+                turns = _after(turns, commit)
+            case Rehomed(turns=new):
+                by_number = {turn.number: turn for turn in new}
+                turns = tuple(by_number.get(turn.number, turn) for turn in turns)
             case Sent():
                 yield Input(entry, frame, turns)
 
@@ -60,7 +79,7 @@ def versions(entries: Iterable[Entry]) -> dict[int, list[Turn]]:
     found: dict[int, list[Turn]] = {}
     for entry in entries:
         match entry:
-            case Started(turns=turns) | Appended(turns=turns):
+            case Started(turns=turns) | Appended(turns=turns) | Rehomed(turns=turns):
                 pass
             case Committed(commit=commit):
                 turns = tuple(move.new for move in commit.moves if move.new is not None)
@@ -71,3 +90,39 @@ def versions(entries: Iterable[Entry]) -> dict[int, list[Turn]]:
             if turn not in known:
                 known.append(turn)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedEdit:
+    """An edit of the model's, and the tokens that it chose for it.
+
+    Attributes:
+        committed: the revision that came of it.
+        turn: the assistant turn whose calls made it, as the model wrote it.
+        spans: where in these calls the command stands; see `EditSpan`.
+    """
+
+    committed: Committed
+    turn: Turn
+    spans: tuple[EditSpan, ...]
+
+    def texts(self) -> tuple[str, ...]:
+        """The command's text of each span, as it stands on the wire."""
+        calls = {call.index: call.arguments for call in self.turn.content.calls}
+        return tuple(calls[span.place][span.start : span.end] for span in self.spans)
+
+
+def edits(entries: Iterable[Entry]) -> Iterator[MarkedEdit]:
+    """Which calls were edits that passed, and where in them the edit stands.
+
+    Args:
+        entries: a journal's entries, from the start.
+    """
+    newest: Turn | None = None
+    for entry in entries:
+        match entry:
+            case Appended(turns=turns):
+                replies = [turn for turn in turns if turn.content.calls]
+                newest = replies[-1] if replies else newest
+            case Committed(edit_spans=spans) if spans and newest is not None:
+                yield MarkedEdit(entry, newest, spans)

@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping
 
 from redraft.errors import JournalError
 
-__all__ = ["VERSION", "migrate"]
+__all__ = ["APPLICATION", "STEPS", "VERSION", "migrate", "version_of"]
 
 VERSION = 1
 """The schema version that this redraft writes, kept in the file's `user_version`."""
+
+APPLICATION = 0x52445246
+"""The file's `application_id`: "RDRF"."""
 
 _V1 = """
 CREATE TABLE meta (
@@ -19,37 +22,42 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 
 CREATE TABLE body (
-    sha    BLOB PRIMARY KEY,
+    id     INTEGER PRIMARY KEY,
+    sha    BLOB NOT NULL UNIQUE,
     packed INTEGER NOT NULL,
     data   BLOB NOT NULL
-) WITHOUT ROWID;
+);
 
 CREATE TABLE carrier (
-    id  INTEGER PRIMARY KEY,
-    sha BLOB NOT NULL
+    id   INTEGER PRIMARY KEY,
+    body INTEGER NOT NULL
+);
+
+CREATE TABLE content (
+    id       INTEGER PRIMARY KEY,
+    role     TEXT NOT NULL,
+    seat     TEXT NOT NULL,
+    carriers TEXT NOT NULL,
+    shown    INTEGER
 );
 
 CREATE TABLE turn (
     id        INTEGER PRIMARY KEY,
     number    INTEGER NOT NULL,
+    content   INTEGER NOT NULL,
     origin    TEXT NOT NULL,
     tokens    INTEGER NOT NULL,
     reasoning INTEGER NOT NULL,
     digest    TEXT NOT NULL,
-    place     TEXT NOT NULL,
-    role      TEXT NOT NULL,
-    seat      TEXT NOT NULL,
-    carriers  TEXT NOT NULL
+    place     TEXT NOT NULL
 );
-CREATE INDEX turn_number ON turn (number);
 
 CREATE TABLE entry (
     seq  INTEGER PRIMARY KEY,
     at   REAL NOT NULL,
     kind TEXT NOT NULL,
-    data TEXT NOT NULL
+    data BLOB NOT NULL
 );
-CREATE INDEX entry_kind ON entry (kind, seq);
 """
 
 
@@ -59,12 +67,12 @@ def _create(database: sqlite3.Connection) -> None:
             database.execute(statement)
 
 
-_STEPS: Mapping[int, Callable[[sqlite3.Connection], None]] = {0: _create}
+STEPS: Mapping[int, Callable[[sqlite3.Connection], None]] = {0: _create}
 """From each version to the next one. A step that was released never changes."""
 
 
 def migrate(database: sqlite3.Connection) -> None:
-    """Bring a journal file to `VERSION`, in one transaction.
+    """Bring a journal file to `VERSION`, in one transaction: all of it or, on any error, nothing.
 
     Args:
         database: a connection that may write, outside any transaction.
@@ -77,8 +85,10 @@ def migrate(database: sqlite3.Connection) -> None:
         return
     database.execute("BEGIN IMMEDIATE")
     try:
-        for step in range(version, VERSION):
-            _STEPS[step](database)
+        # Another process may have done it while this one waited.
+        for step in range(version_of(database), VERSION):
+            STEPS[step](database)
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
     except BaseException:
         database.execute("ROLLBACK")
@@ -87,8 +97,16 @@ def migrate(database: sqlite3.Connection) -> None:
 
 
 def version_of(database: sqlite3.Connection) -> int:
-    """The schema version of a file, 0 for a new one; raises `JournalError` for a newer one."""
+    """The schema version of a file, 0 for an empty one.
+
+    Raises:
+        JournalError: it comes from a newer redraft, or is a database of something else.
+    """
+    application = database.execute("PRAGMA application_id").fetchone()[0]
     version = int(database.execute("PRAGMA user_version").fetchone()[0])
+    tables = database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application != APPLICATION and (application or version or tables):
+        raise JournalError("this database is no journal of redraft; check the path.")
     if version > VERSION:
         raise JournalError(
             f"this journal has schema version {version}, and this redraft reads up to {VERSION}; "

@@ -91,7 +91,7 @@ def read_source(source: Source, formats: Iterable[Format] = FORMATS) -> Recordin
                 return one.read(source)
             except RecordingError:
                 raise
-            except (AttributeError, IndexError, KeyError, TypeError) as error:
+            except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
                 # A field of another kind than any recorded file has: still the file's fault.
                 raise source.error(
                     0,

@@ -84,7 +84,11 @@ class _Reader:
         args: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
         if "observation" in event:
             if isinstance(metadata, Mapping):
-                self._result(metadata.get("tool_call_id"), text_of(event.get("content")))
+                extras = event.get("extras")
+                extras = extras if isinstance(extras, Mapping) else {}
+                # An edit's `content` is a diff for people; the model was shown this instead.
+                shown = extras.get("formatted_output_and_error") or event.get("content")
+                self._result(metadata.get("tool_call_id"), text_of(shown))
             elif event.get("content") and event["observation"] not in (
                 "agent_state_changed",
                 "null",

@@ -20,7 +20,6 @@ from redraft.cost import (
     PriceBook,
     PriceCard,
     Radix,
-    Request,
     SuffixReuse,
     Totals,
     Use,
@@ -29,9 +28,10 @@ from redraft.cost import (
     use_flops,
 )
 from redraft.cost.slices import Reasoning
-from redraft.policies import AppendOnly, ObservationMask, Policy
-from redraft.replay.audit import audit
-from redraft.replay.fitted import Fitted, fit
+from redraft.policies import Policy
+from redraft.replay.cache_reads import audit
+from redraft.replay.choices import policies_named
+from redraft.replay.fitted import fit
 from redraft.replay.providers import ProviderCache, provider_of
 from redraft.replay.recording import Recording
 from redraft.replay.results import CacheResult, PolicyResult, Replay
@@ -40,7 +40,10 @@ from redraft.replay.walk import Setting, Walk, walk
 from redraft.settings import Settings
 from redraft.tokens import Meter
 
-__all__ = ["Progress", "replay"]
+__all__ = ["DEFAULT_POLICIES", "Progress", "replay"]
+
+DEFAULT_POLICIES = ("append-only", "observation-mask")
+"""What a replay runs where no policy is named: the baseline, and the smallest that acts."""
 
 Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what is being done now."""
@@ -64,7 +67,7 @@ def replay(
 
     Args:
         recording: what `redraft.replay.load` read.
-        policies: by default `append-only` and `observation-mask`.
+        policies: by default those of `DEFAULT_POLICIES`.
         budget: tokens that a prompt may take, as the server counts them; by default the window.
         window: the model's window; by default by its name.
         settings: output reserve and margin, which the limit leaves room for.
@@ -81,7 +84,7 @@ def replay(
         DialectError: the messages are not chat messages.
     """
     meter = meter or Meter()
-    policies = [AppendOnly(), ObservationMask()] if policies is None else list(policies)
+    policies = policies_named(DEFAULT_POLICIES) if policies is None else list(policies)
     timeline = Timeline(recording)
     steps = _Steps(progress, len(timeline) * (len(policies) + 1))
     fitted = fit(timeline, meter)
@@ -89,11 +92,13 @@ def replay(
     shape = geometry or find_geometry(model) or find_geometry(REFERENCE)
     assert shape is not None
     books = [GenaiPrices(_day(recording))] if prices is None else list(prices)
-    setting = _setting(fitted, model, budget, window, settings or Settings(), reasoning)
+    limit = _limit(model, budget, window, settings or Settings())
+    setting = Setting(limit, fitted.ratio.get(model, 1.0), fitted.unseen, reasoning)
     runs = []
     for policy in policies:
         caches = _caches(model, spans)
-        walked = walk(timeline, policy, setting, caches, meter, steps.named(policy.name))
+        step = steps.named(policy.name)
+        walked = walk(timeline, policy, setting, caches=caches, meter=meter, progress=step)
         runs.append(_result(policy.name, walked, setting, shape, books))
     reads = audit(fitted, steps.named("cache reads"))
     return Replay(
@@ -109,6 +114,8 @@ def replay(
         geometry is None and find_geometry(model) is None,
         tuple(runs),
         reads if reads.calls else None,
+        _billed(recording, books),
+        _recorded(recording),
         tuple(_notes(recording, reads.calls)),
     )
 
@@ -133,21 +140,14 @@ class _Steps:
         return step
 
 
-def _setting(
-    fitted: Fitted,
-    model: str,
-    budget: int | None,
-    window: int | None,
-    settings: Settings,
-    reasoning: Reasoning,
-) -> Setting:
+def _limit(model: str, budget: int | None, window: int | None, settings: Settings) -> int:
     known = window or settings.window or window_of(model) or DEFAULT_WINDOW
     asked = budget if budget is not None else settings.budget
     limit = limit_of(
         known if asked is None else asked, known, settings.output_reserve, settings.margin
     )
     check_room(limit, {})
-    return Setting(limit, fitted.ratio.get(model, 1.0), fitted.unseen, reasoning)
+    return limit
 
 
 def _caches(model: str, spans: Sequence[int]) -> list[Cache]:
@@ -188,7 +188,7 @@ def _result(
 def _cache_results(
     walked: Walk, shape: Geometry, books: Sequence[PriceBook]
 ) -> Iterator[CacheResult]:
-    requests = [request for request, _ in walked.calls]
+    models = [request.model for request, _ in walked.calls]
     outputs = [output for _, output in walked.calls]
     billed = "radix" if not {"anthropic", "openai"} & walked.uses.keys() else ""
     for name, uses in walked.uses.items():
@@ -198,17 +198,40 @@ def _cache_results(
         pairs = list(zip(uses, outputs, strict=True))
         flops = sum(use_flops(shape, use, output) for use, output in pairs)
         bills = name in ("anthropic", "openai", billed)
-        money = _money(requests, pairs, books) if bills else None
+        money = _money(models, pairs, books) if bills else None
         yield CacheResult(name, totals, flops, money)
 
 
+def _billed(recording: Recording, books: Sequence[PriceBook]) -> Money | NoPrice | None:
+    """What the reported usage costs."""
+    models, pairs = [], []
+    for _, call in recording.calls():
+        said = call.reported
+        if said is not None:
+            read = said.read or 0
+            fresh = said.prompt - read - said.written
+            use = Use(said.prompt, read, said.written, fresh, said.written_long)
+            models.append(call.model)
+            pairs.append((use, said.output))
+    return _money(models, pairs, books) if pairs else None
+
+
+def _recorded(recording: Recording) -> float | None:
+    amounts = [
+        call.reported.usd
+        for _, call in recording.calls()
+        if call.reported is not None and call.reported.usd is not None
+    ]
+    return sum(amounts) if amounts else None
+
+
 def _money(
-    requests: Sequence[Request], pairs: Sequence[tuple[Use, int]], books: Sequence[PriceBook]
+    models: Sequence[str], pairs: Sequence[tuple[Use, int]], books: Sequence[PriceBook]
 ) -> Money | NoPrice:
     """What the calls cost, each at its own model's prices; no sum where one of them has none."""
     by_model: dict[str, list[tuple[Use, int]]] = {}
-    for request, pair in zip(requests, pairs, strict=True):
-        by_model.setdefault(request.model, []).append(pair)
+    for model, pair in zip(models, pairs, strict=True):
+        by_model.setdefault(model, []).append(pair)
     parts: list[Money] = []
     for model, calls in by_model.items():
         card = first_of(books, model) if model else NoPrice("the recording names no model")

@@ -1,0 +1,227 @@
+"""Entries back from their values, and with them the live context as it was after each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from redraft.context import (
+    Change,
+    Commit,
+    Deltas,
+    Draft,
+    Gate,
+    Insert,
+    Live,
+    Move,
+    Origin,
+    Reach,
+    Receipt,
+    Refusal,
+    Revision,
+    Row,
+    Status,
+    Turn,
+    with_appended,
+    with_moves,
+)
+from redraft.dialects import Frame, Usage
+from redraft.errors import RewriteBudgetViolation
+from redraft.events import event_from_dict
+from redraft.store.base import (
+    Account,
+    Answered,
+    Appended,
+    Committed,
+    EditSpan,
+    Entry,
+    Held,
+    Mended,
+    Opened,
+    Output,
+    Pinned,
+    Refused,
+    Rehomed,
+    Sent,
+    Started,
+    Stated,
+    Told,
+)
+from redraft.store.encoding import References, Values
+
+__all__ = ["Decoder"]
+
+
+class Decoder:
+    """Entries out of their values, in the order in which they were written.
+
+    A commit holds the live context that it made, so the decoder keeps the live context as it goes.
+
+    Args:
+        refs: where turns and bodies are kept.
+        empty: a live context without turns, for a frame and its tokens: it brings dialect and meter.
+
+    Attributes:
+        live: the live context after the entries so far; None before the first `Started`.
+    """
+
+    def __init__(self, refs: References, empty: Callable[[Frame, int], Live]) -> None:
+        self._refs = refs
+        self._empty = empty
+        self.live: Live | None = None
+        self._read: Mapping[str, Callable[[Values], Entry]] = {
+            "account": lambda values: Account(Row(**values)),
+            "answered": _answered,
+            "appended": self._appended,
+            "committed": self._committed,
+            "held": self._held,
+            "opened": lambda values: Opened(refs.load_value(values["values"])),
+            "output": lambda values: Output(**{**values, "text": refs.load_value(values["text"])}),
+            "pinned": self._pinned,
+            "refused": self._refused,
+            "rehomed": self._rehomed,
+            "sent": self._sent,
+            "started": self._started,
+            "stated": lambda values: Stated(**_frozen(values)),
+            "told": self._told,
+        }
+
+    def decode(self, kind: str, values: Values) -> Entry:
+        """One entry; raises `LookupError`, `TypeError` or `ValueError` on values that `encode` never
+        made, `JournalError` on a damaged body."""
+        return self._read[kind](values)
+
+    # -- what changes the live context -----------------------------------------------------------
+
+    def _need(self) -> Live:
+        if self.live is None:
+            raise ValueError("the log does not begin with a start")
+        return self.live
+
+    def _turns(self, values: Values) -> tuple[Turn, ...]:
+        return tuple(self._refs.load_turn(key) for key in values["turns"])
+
+    def _started(self, values: Values) -> Started:
+        frame = Frame(
+            self._refs.load_value(values["fields"]),
+            tuple(self._refs.load_value(key) for key in values["counted"]),
+            values["frame_place"],
+        )
+        turns, tokens, head = self._turns(values), values["frame_tokens"], values["head"]
+        empty = self._empty(frame, tokens)
+        if self.live is not None:  # numbers only grow, whatever became of their turns
+            empty = replace(empty, next_number=self.live.next_number)
+        self.live = replace(with_appended(empty, turns), head=head)
+        return Started(frame, turns, head, tokens)
+
+    def _appended(self, values: Values) -> Appended:
+        turns, head = self._turns(values), values["head"]
+        live = with_appended(self._need(), turns)
+        self.live = live if head is None else replace(live, head=head)
+        return Appended(turns, values["measured"], head)
+
+    def _pinned(self, values: Values) -> Pinned:
+        numbers = frozenset(values["numbers"])
+        self.live = replace(self._need(), pins=numbers)
+        return Pinned(numbers)
+
+    def _rehomed(self, values: Values) -> Rehomed:
+        live, new = self._need(), self._turns(values)
+        old = {turn.number: turn for turn in live.turns}
+        moves = [Move(old[turn.number], turn) for turn in new]
+        self.live = with_moves(live, moves, live.plans)
+        return Rehomed(new, values["path"])
+
+    def _committed(self, values: Values) -> Committed:
+        moves = tuple(self._move(*move) for move in values["moves"])
+        live = with_moves(self._need(), moves, frozenset(values["plans"]))
+        self.live = live
+        receipt, revision = _receipt(values["receipt"]), self._revision(values["revision"])
+        commit = Commit(
+            live, receipt, revision, moves, Deltas(**values["deltas"]), Reach(**values["reach"])
+        )
+        spans = tuple(EditSpan(*span) for span in values["edit_spans"])
+        return Committed(values["number"], commit, tuple(values["edit_calls"]), spans)
+
+    def _move(self, old: int | None, new: int | None, anchor: int) -> Move:
+        load = self._refs.load_turn
+        return Move(
+            None if old is None else load(old), None if new is None else load(new), anchor
+        )
+
+    # -- what only says something ----------------------------------------------------------------
+
+    def _revision(self, values: Values) -> Revision:
+        changes = (Change(number, at, self._new(new)) for number, at, new in values["changes"])
+        inserts = (Insert(after, self._must(new), plan) for after, new, plan in values["inserts"])
+        return Revision(
+            values["author"],
+            values["source"],
+            tuple(changes),
+            tuple(inserts),
+            Gate(values["gate"]),
+            values["plan_tokens"],
+            values["marginal"],
+            tuple(values["notes"]),
+        )
+
+    def _new(self, new: Any) -> Draft | Turn | None:
+        if not isinstance(new, list):
+            return None if new is None else self._refs.load_turn(new)
+        content, origin, tokens, reasoning = new
+        return Draft(self._refs.load_content(content), Origin(origin), tokens, reasoning)
+
+    def _must(self, new: Any) -> Draft | Turn:
+        made = self._new(new)
+        if made is None:
+            raise ValueError("an insert of nothing")
+        return made
+
+    def _refused(self, values: Values) -> Refused:
+        refusal, key = values["refusal"], values["data"]
+        data = b"" if key is None else self._refs.load_value(key).encode("latin-1")
+        return Refused(values["rule"], self._refusal(refusal) if refusal else None, data)
+
+    def _refusal(self, values: Values) -> Refusal:
+        why = values["violation"]
+        violation = None if why is None else RewriteBudgetViolation(why)
+        return Refusal(
+            _receipt(values["receipt"]), self._revision(values["revision"]), violation
+        )
+
+    def _held(self, values: Values) -> Held:
+        return Held(tuple(self._refs.load_content(key) for key in values["contents"]))
+
+    def _sent(self, values: Values) -> Sent:
+        mended = values["mended"]
+        if mended is not None:
+            start, end, *natives = mended
+            mended = Mended(start, end, tuple(map(self._refs.load_native, natives)))
+        return Sent(values["round"], values["turns"], values["tokens"], mended)
+
+    def _told(self, values: Values) -> Told:
+        whole = {
+            name: self._refs.load_value(value["body"]) if _is_body(value) else value
+            for name, value in values.items()
+        }
+        return Told(event_from_dict(whole))
+
+
+def _is_body(value: object) -> bool:
+    return isinstance(value, dict) and value.keys() == {"body"}
+
+
+def _answered(values: Values) -> Answered:
+    usage = values["usage"]
+    return Answered(values["round"], Usage(**usage) if usage else None)
+
+
+def _receipt(values: Values) -> Receipt:
+    return Receipt(**{**values, "status": Status(values["status"]), "notes": tuple(values["notes"])})
+
+
+def _frozen(values: Values) -> Values:
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+    }

@@ -1,0 +1,40 @@
+"""What a list of runs shows of each, kept beside the log so that listing reads no log."""
+
+from __future__ import annotations
+
+from redraft.events import RunEnded
+from redraft.store.base import Entry, Opened, Started, Told
+
+__all__ = ["FIRST", "RUNNING", "summary_of"]
+
+FIRST = frozenset({"dialect", "started", "task"})
+"""What is as it was at the beginning, whatever comes later."""
+
+RUNNING = "running"
+"""The status of a run that did not say that it ended."""
+
+_WIDTH = 120
+
+
+def summary_of(entry: Entry, at: float) -> dict[str, object]:
+    """What `entry` changes in the summary of its run, by name.
+
+    Args:
+        entry: an entry as it is recorded.
+        at: its time in seconds since 1970 (UTC).
+    """
+    match entry:
+        case Opened(values=values):
+            return {"model": values.get("model", ""), "status": RUNNING, "why": "", "tag": values.get("tag", "")}
+        case Started():
+            return {"task": _task(entry), "started": at}
+        case Told(event=RunEnded() as ended):
+            return {"status": ended.status, "why": ended.why}
+    return {}
+
+
+def _task(entry: Started) -> str:
+    """The first line of the user's first words."""
+    said = (turn.content.text.strip() for turn in entry.turns if turn.role == "user")
+    first = next(said, "").splitlines()
+    return first[0][:_WIDTH] if first else ""
