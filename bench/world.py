@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
-from time import perf_counter_ns
+from time import perf_counter_ns, process_time_ns
 from typing import Any
 
 from redraft import Session
@@ -67,12 +67,13 @@ class World:
                 editable turn, 1 for the last; None for nowhere.
 
         Returns:
-            nanoseconds by phase; what the command itself does is not in it.
+            nanoseconds by phase, and under `cpu` those that the processor worked in all of them;
+            what the command itself does is not in it.
 
         Raises:
             RuntimeError: the edit was not applied, so the figures would mean something else.
         """
-        spent = dict.fromkeys(PHASES, 0)
+        spent = dict.fromkeys((*PHASES, "cpu"), 0)
         with _timed(spent, "ask"):
             request = self.session.request()
         assert request is not None
@@ -149,8 +150,9 @@ class World:
 
 @contextmanager
 def _timed(spent: dict[str, int], phase: str) -> Iterator[None]:
-    start = perf_counter_ns()
+    start, work = perf_counter_ns(), process_time_ns()
     try:
         yield
     finally:
+        spent["cpu"] += process_time_ns() - work
         spent[phase] += perf_counter_ns() - start

@@ -67,6 +67,15 @@ def test_an_intermediate_breakpoint_bridges_the_look_back() -> None:
     assert account(AnthropicCache(), [of(start, 2_000), far])[1].read == 12_000
 
 
+def test_a_breakpoint_kept_where_the_last_request_ended_bridges_it_too() -> None:
+    start = "S" + LETTERS[:5]
+    far = of(start + LETTERS[5:45], 2_000)
+    cache = AnthropicCache(messages=2)
+    assert account(cache, [of(start, 2_000), far])[1].read == 12_000
+    edited = replace(of("Sx" + LETTERS[1:45], 2_000), changed=Cause.EDIT)
+    assert cache.serve(edited).read == 2_000, "behind an edit it is of no use"
+
+
 def test_five_minutes_without_use_and_it_is_gone() -> None:
     assert account(AnthropicCache(), [at("Sab", 0), at("Sab", 300)])[1].read == 6_000
     use = account(AnthropicCache(), [at("Sab", 0), at("Sab", 301)])[1]
@@ -139,3 +148,5 @@ def test_agents_set_breakpoints_behind_the_frame_and_at_the_end() -> None:
     assert [mark.after for mark in agent_marks(of("STab"))] == [2, 4]
     assert [mark.after for mark in agent_marks(of("ab"))] == [2]
     assert agent_marks(of("")) == ()
+    assert [mark.after for mark in agent_marks(of("STabc"), 3, messages=2)] == [2, 3, 5]
+    assert [mark.after for mark in agent_marks(of("STabc"), 3)] == [2, 5]

@@ -52,7 +52,9 @@ def test_later_models_read_to_the_breakpoint_exactly(model: str) -> None:
     assert uses[1].read == 3_003
 
 
-@pytest.mark.parametrize("model", ["", "gpt-5", "gpt-5.1-codex", "gpt-5.4", "gpt-4o"])
+@pytest.mark.parametrize(
+    "model", ["", "gpt-5", "gpt-5.1-codex", "gpt-5.4", "gpt-4o", "gpt-35-turbo"]
+)
 def test_earlier_models_read_in_steps(model: str) -> None:
     uses = account(openai_cache(model), [of("Sab", 1_001), of("Sabc", 1_001)])
     assert uses[1].read == 2_944

@@ -7,6 +7,7 @@ server would look for are those of the list as it was made.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from block_world import NAMES, texts, words
@@ -323,7 +324,7 @@ def pairs_of(items: Sequence[Json]) -> dict[str, str]:
     """Which reasoning the item behind it was made with: id of the item -> id of the reasoning."""
     return {
         item["id"]: before["id"]
-        for before, item in zip(items, items[1:], strict=False)
+        for before, item in pairwise(items)
         if before.get("type") == "reasoning" and "id" in item
     }
 

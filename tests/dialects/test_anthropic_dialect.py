@@ -287,6 +287,33 @@ def test_results_that_the_client_sent_apart_stay_apart_when_one_is_rewritten() -
     sent = joined(turns[0], rewritten(turns[1], "new"), turns[2])
     assert sent[1] == user(result("a", "new"))
     assert sent[2] is turns[2].carriers[0]
+    sent = joined(turns[0], rewritten(turns[1], "new"), rewritten(turns[2], "newer"))
+    assert sent[1:] == [user(result("a", "new")), user(result("b", "newer"))]
+
+
+def test_words_that_the_client_sent_apart_stay_apart_when_they_are_rewritten() -> None:
+    turns = contents(said(call("a"), call("b")), user(result("a"), result("b")), user(text("also")))
+    sent = joined(turns[0], turns[1], rewritten(turns[2], "new"), rewritten(turns[3], "never mind"))
+    assert sent[1:] == [user(result("a"), result("b", "new")), user(text("never mind"))]
+
+
+def test_turns_of_two_messages_are_never_taken_for_one_that_is_all_there() -> None:
+    turns = contents(
+        said(call("a"), call("b")),
+        user(result("a"), result("b")),
+        said(call("c"), call("d")),
+        user(result("c"), result("d")),
+    )
+    assert joined(turns[1], turns[5]) == [user(result("a"), result("d"))]
+    assert joined(turns[2], turns[1]) == [user(result("b"), result("a"))]
+
+
+def test_what_is_left_of_two_messages_is_two_messages_where_words_end_the_first() -> None:
+    turns = contents(
+        user(result("a"), text("one")), said(text("so")), user(result("b"), text("two"))
+    )
+    assert joined(turns[1], turns[4]) == [user(text("one")), user(text("two"))]
+    assert joined(turns[1], turns[3]) == [user(text("one")), user(result("b"))]
 
 
 def test_a_note_between_results_and_words_makes_them_two_messages() -> None:

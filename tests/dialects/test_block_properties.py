@@ -128,7 +128,8 @@ def _vandalise(value: Any) -> None:
 def test_each_turn_can_be_left_out_or_moved_and_none_is_sent_twice(
     world: World, data: st.DataObject
 ) -> None:
-    """`join` is total: whatever turns it is given, it sends each block of theirs once."""
+    """`join` is total: whatever turns it is given, it sends each block of theirs once, and in a
+    message that it makes itself no word stands before a result."""
     dialect = world.make()
     frame, contents = dialect.split(data.draw(world.bodies()))
     chosen = data.draw(st.permutations(contents))[: data.draw(st.integers(0, len(contents)))]
@@ -142,6 +143,10 @@ def test_each_turn_can_be_left_out_or_moved_and_none_is_sent_twice(
         if _came(c, block, dialect.blocks_field)
     ]
     assert sorted(sent) == sorted(wanted)
+    carriers = {id(native) for content in contents for native in content.carriers}
+    for message in (m for m in messages if id(m) not in carriers):
+        kinds = [_result_id(block) is not None for block in message[dialect.blocks_field]]
+        assert kinds == sorted(kinds, reverse=True)
 
 
 def _came(content: Any, block: Json, key: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from block_world import NO_LIMIT, Letters, edited, shown, texts, wire, words
@@ -75,7 +76,7 @@ def _vandalise(value: Any) -> None:
 def test_a_run_of_the_models_items_is_one_turn(body: Json) -> None:
     _, contents = RESPONSES.split(body)
     roles = [content.role for content in contents]
-    assert all(pair != ("assistant", "assistant") for pair in zip(roles, roles[1:], strict=False))
+    assert all(pair != ("assistant", "assistant") for pair in pairwise(roles))
     assert all(len(c.carriers) == 1 for c in contents if c.role != "assistant")
 
 

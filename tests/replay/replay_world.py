@@ -48,6 +48,16 @@ def read(text: str, path: str = "recording", *, skip_damaged: bool = False) -> R
     return read_source(Source(path, text, skip_damaged))
 
 
+def roles(found: Recording, thread: int = 0) -> list[str]:
+    """The roles of a thread's messages."""
+    return [str(message["role"]) for message in found.threads[thread].messages]
+
+
+def replies(found: Recording, thread: int = 0) -> list[int]:
+    """Where the answers of a thread's calls begin."""
+    return [call.reply for call in found.threads[thread].calls]
+
+
 def lines(*rows: Any) -> str:
     """JSON lines; a row that is text stands as it is."""
     return "\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows) + "\n"

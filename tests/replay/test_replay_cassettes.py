@@ -200,6 +200,18 @@ def test_a_changed_thinking_budget_stands_behind_the_frame() -> None:
     assert differs == [False, False, False, True, False, False]
 
 
+def test_openai_sets_a_breakpoint_of_its_own_unless_told_not_to() -> None:
+    marked = [
+        {**HELLO, "content": [{"type": "input_text", "text": "a", "prompt_cache_breakpoint": {}}]}
+    ]
+    body = {"input": [*marked, {"role": "user", "content": "b"}]}
+    explicit = {**body, "prompt_cache_options": {"mode": "explicit"}}
+    assert [mark.after for mark in prompt_of(body, "responses", METER).marks] == [1, 2]
+    assert [mark.after for mark in prompt_of(explicit, "responses", METER).marks] == [1]
+    plain = {"input": [HELLO]}
+    assert prompt_of(plain, "responses", METER).marks == [], "the cache model sets the only one"
+
+
 def test_of_responses_what_stands_before_a_compaction_is_not_read() -> None:
     items = [HELLO, {"type": "compaction", "encrypted_content": "x"}, HELLO]
     prompt = prompt_of({"instructions": "s", "input": items}, "responses", METER)

@@ -80,9 +80,9 @@ def test_the_figures_are_those_of_the_requests() -> None:
 
 
 def test_a_mask_that_acts_sends_less_and_its_breaks_are_the_policys() -> None:
-    found = run(budget=20_000, window=1_000_000)
+    found = run(budget=14_000, window=1_000_000)
     plain, masked = of(found, "append-only"), of(found, "observation-mask")
-    assert found.limit == 20_000 - 2_048
+    assert found.limit == 14_000 - 2_048
     assert masked.applied > 0
     assert masked.prompt < plain.prompt
     assert set(map(str, masked.caches[0].totals.breaks)) == {"policy"}
@@ -144,7 +144,7 @@ def test_prices_are_those_of_the_day_of_the_recording() -> None:
         {
             "role": "assistant",
             "content": "b",
-            "model": "gpt-4o",
+            "model": "o3",
             "timestamp": datetime(2024, 6, 1, tzinfo=UTC).isoformat(),
             "usage": {"prompt_tokens": 1_000_000, "completion_tokens": 0},
         },
@@ -163,7 +163,7 @@ def test_flops_of_a_model_that_is_not_known_are_those_of_the_reference_and_say_s
 
 
 def test_moved_spans_save_compute_after_a_mask() -> None:
-    found = of(run(budget=20_000, window=1_000_000, spans=(64,)), "observation-mask")
+    found = of(run(budget=14_000, window=1_000_000, spans=(64,)), "observation-mask")
     by_name = {cache.name: cache for cache in found.caches}
     assert by_name["suffix-64"].flops < by_name["longest-prefix"].flops
 

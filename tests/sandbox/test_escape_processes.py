@@ -133,10 +133,10 @@ def test_the_memory_of_the_harness_cannot_be_opened(
 LEFT_RUNNING = {
     "in the background": "{beat} &",
     "in a session of its own": "setsid bash -c '{beat}' >/dev/null 2>&1 &",
-    "by a daemon that forks twice": "(setsid bash -c '({beat}) & ' &) >/dev/null 2>&1 </dev/null",
+    "by a daemon that forks twice": "(setsid bash -c '{beat} & ' &) >/dev/null 2>&1 </dev/null",
     "deaf to signals": "setsid nohup bash -c 'trap \"\" TERM HUP INT; {beat}' >/dev/null 2>&1 &",
 }
-BEAT = "while :; do echo $BASHPID > beater; echo x >> beats; sleep 0.05; done"
+BEAT = "(echo $BASHPID > beater; while :; do echo x >> beats; sleep 0.05; done)"
 
 
 @pytest.mark.parametrize("way", LEFT_RUNNING)

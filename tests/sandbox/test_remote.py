@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +39,7 @@ def test_a_stream_ends_at_its_mark_however_it_is_cut(
     points = sorted({0, len(stream), *(cut for cut in cuts if cut < len(stream))})
     capture = Capture(1000)
     sink = UpToMark(capture, mark)
-    for start, end in zip(points, points[1:], strict=False):
+    for start, end in itertools.pairwise(points):
         sink.feed(stream[start:end])
     kept = stream.partition(mark)[0]
     assert sink.found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -212,11 +213,16 @@ def test_a_tree_of_any_depth_and_mode_can_be_removed(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.touch()
     tree = tmp_path / "tree"
-    with LocalSandbox(tmp_path) as box:
-        box.run(
-            "mkdir tree && cd tree && ln -s ../victim link && mkdir shut && touch shut/x && chmod 0 shut"
-        )
-        box.run("for i in $(seq 1500); do mkdir d && cd d; done")
+    (tree / "shut").mkdir(parents=True)
+    (tree / "link").symlink_to(victim)
+    (tree / "shut" / "file").touch()
+    (tree / "shut").chmod(0)
+    below = os.open(tree, os.O_RDONLY)
+    for _ in range(2 * sys.getrecursionlimit()):
+        os.mkdir("d", dir_fd=below)
+        here, below = below, os.open("d", os.O_RDONLY, dir_fd=below)
+        os.close(here)
+    os.close(below)
     remove_tree(tree)
     assert not tree.exists()
     assert victim.exists()

@@ -13,6 +13,7 @@ from redraft.context import Turn
 from redraft.dialects import OPENAI_CHAT, check
 from redraft.session import Round, ToolCall
 from redraft.store import VolatileJournal
+import itertools
 
 SYSTEM = {"role": "system", "content": "You are an agent."}
 TASK = {"role": "user", "content": "Do the task."}
@@ -175,6 +176,6 @@ def journal_of(session: Session) -> VolatileJournal:
 def balanced(session: Session) -> bool:
     """Every row adds up, rows join end to end, and a recount agrees with the running sum."""
     rows = session.ledger.rows
-    joined = all(a.after == b.before for a, b in zip(rows, rows[1:], strict=False))
+    joined = all(a.after == b.before for a, b in itertools.pairwise(rows))
     closed = all(row.after == row.expected for row in rows)
     return joined and closed and session.live.recount() == session.live.tokens

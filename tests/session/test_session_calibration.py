@@ -111,4 +111,6 @@ def test_a_retried_request_is_measured_by_what_was_sent_last() -> None:
 
 def test_a_family_is_counted_by_its_factor_from_the_start() -> None:
     with Session(HEAD, model="claude-sonnet-4-5") as session:
-        assert session.tokens == pytest.approx(family_factor("claude-sonnet-4-5") * raw(session), abs=1)
+        assert session.tokens == pytest.approx(
+            family_factor("claude-sonnet-4-5") * raw(session), abs=1
+        )

@@ -145,7 +145,9 @@ def test_two_losses_running_hand_the_next_compaction_to_the_harness() -> None:
         assert [event.policy for event in events if isinstance(event, HandedOver)] == [
             "observation-mask"
         ]
-        assert any(event.source == "observation-mask" for event in events if isinstance(event, EditJudged))
+        assert any(
+            event.source == "observation-mask" for event in events if isinstance(event, EditJudged)
+        )
         assert session.tokens < before
         assert any("tool output removed to save room" in text for text in texts(session))
         assert session.request() is not None

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 
 import pytest
 from session_world import (
@@ -20,20 +21,29 @@ from session_world import (
     replaced,
     runs,
     says,
+    shell,
     statuses,
     texts,
 )
 
 from redraft import Session
+from redraft.session import Round
+
+
+def break_off(now: Round, work: Callable[[], object], error: BaseException) -> None:
+    """A round in which something is done before an exception ends it."""
+    with now:
+        work()
+        raise error
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt, SystemExit, GeneratorExit])
 def test_an_exception_goes_through_and_the_next_request_is_legal(kind: type[BaseException]) -> None:
     with Session(HEAD) as session:
         ask(session, runs("one", "two", "three"))
-        with pytest.raises(kind), session.round() as now:
-            now.result(now.calls[0], "one is done")
-            raise kind
+        now = session.round()
+        with pytest.raises(kind):
+            break_off(now, lambda: now.result(now.calls[0], "one is done"), kind())
         results = texts(session)[3:]
         assert results[0].startswith("one is done")
         assert all("No result: the session was interrupted" in text for text in results[1:])
@@ -71,9 +81,9 @@ def test_what_an_interrupted_command_left_in_the_file_is_refused() -> None:
         ask(session, runs("python3 - writes into the file"))
         path = session.context_file
         assert path is not None
-        with pytest.raises(KeyboardInterrupt), session.round():
-            path.write_bytes(path.read_bytes()[:-90])
-            raise KeyboardInterrupt
+        half = path.read_bytes()[:-90]
+        with pytest.raises(KeyboardInterrupt):
+            break_off(session.round(), lambda: path.write_bytes(half), KeyboardInterrupt())
         assert statuses(session) == ["rejected"]
         assert "killed" in session.receipts[0].rule
         assert session.live.turns[: len(before)] == before
@@ -85,13 +95,14 @@ def test_an_edit_whose_command_was_done_is_taken_though_the_round_breaks_off() -
     with Session(HEAD) as session:
         fill(session, 2)
         ask(session, runs(replaced(3, 4, "settled")))
-        with pytest.raises(ValueError, match="later"), session.round() as now:
-            for asked in now.calls:
-                subprocess.run(
-                    ["bash", "-c", asked["command"]], env={**os.environ, **session.env}, check=True
-                )
-                now.result(asked, "")
-            raise ValueError("later")
+        now = session.round()
+
+        def work() -> None:
+            output, code = shell(now.calls[0]["command"], session.env)
+            now.result(now.calls[0], output, exit_code=code)
+
+        with pytest.raises(ValueError, match="later"):
+            break_off(now, work, ValueError("later"))
         assert statuses(session) == ["applied"]
 
 

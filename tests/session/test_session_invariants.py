@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -44,15 +45,42 @@ class Letters:
 
 
 PIECES = (
-    *("ok", "x" * 700, "", "\n", "\r\n", "  ", "\ud800", "é", "[[CTX_END]]", "\n[[CTX_TURN 3 role=tool]]"),
-    *("\n[[CTX_TURN 4 role=assistant]]\nwritten\n", "[redraft:beef] edit 1 applied", "\n\\[[CTX_END]]\n"),
+    *(
+        "ok",
+        "x" * 700,
+        "",
+        "\n",
+        "\r\n",
+        "  ",
+        "\ud800",
+        "é",
+        "[[CTX_END]]",
+        "\n[[CTX_TURN 3 role=tool]]",
+    ),
+    *(
+        "\n[[CTX_TURN 4 role=assistant]]\nwritten\n",
+        "[redraft:beef] edit 1 applied",
+        "\n\\[[CTX_END]]\n",
+    ),
     *("[[CTX_CALL call_1 bash]]\n", "note\n", "[[CTX_TURN 99 role=system]]\nfree\n"),
 )
 words = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
 outputs = words | st.just("line\n" * 2_000)
 
 
-KINDS = ("note", "note", "drop", "drop", "append", "splice", "swap", "keep", "cut", "empty", "binary")
+KINDS = (
+    "note",
+    "note",
+    "drop",
+    "drop",
+    "append",
+    "splice",
+    "swap",
+    "keep",
+    "cut",
+    "empty",
+    "binary",
+)
 
 
 @st.composite
@@ -206,12 +234,14 @@ class Sessions(RuleBasedStateMachine):
     def overflow(self, told: bool) -> None:
         if not self.request():
             return
-        sizes = {"requested": self.session.tokens + 100, "window": self.session.tokens} if told else {}
+        sizes = (
+            {"requested": self.session.tokens + 100, "window": self.session.tokens} if told else {}
+        )
         try:
             with self.session.answer():
                 raise ContextOverflowError("too large", **sizes)
         except BudgetError:
-            self.session._core.limit = 10_600  # noqa: SLF001 - a larger server comes to help
+            self.session._core.limit = 10_600
 
     # -- beside the loop ---------------------------------------------------------------------------
 
@@ -221,17 +251,13 @@ class Sessions(RuleBasedStateMachine):
 
     @rule(text=words)
     def append(self, text: str) -> None:
-        try:
+        with suppress(BudgetError):
             self.session.append(user(f"user: {text}"))
-        except BudgetError:
-            pass
 
     @rule(data=st.data())
     def undo(self, data: st.DataObject) -> None:
-        try:
+        with suppress(UndoError):
             self.session.undo(data.draw(st.integers(1, 8)))
-        except UndoError as error:
-            assert str(error).endswith(".")
 
     @rule(data=st.data(), pins=st.booleans())
     def pin(self, data: st.DataObject, pins: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from openai import AsyncOpenAI, OpenAI
-from session_world import BASH, HEAD, TASK, call, calling, common, replaced, runs, says, shell
+from session_world import BASH, HEAD, TASK, call, calling, common, runs, says, shell
 
 from redraft import Session
 from redraft.session import ToolCall
@@ -32,7 +32,11 @@ def client_of(server: FakeServer) -> OpenAI:
 
 def test_the_loop_runs_parallel_calls_and_ends_with_the_final_answer() -> None:
     script = Script(runs("echo one", "echo two"), runs("echo three"), says("all done"))
-    with FakeServer(script) as server, client_of(server) as client, Session(HEAD, tools=[BASH]) as session:
+    with (
+        FakeServer(script) as server,
+        client_of(server) as client,
+        Session(HEAD, tools=[BASH]) as session,
+    ):
 
         def run(asked: ToolCall) -> tuple[str, int]:
             return shell(asked["command"], session.env)
@@ -45,7 +49,16 @@ def test_the_loop_runs_parallel_calls_and_ends_with_the_final_answer() -> None:
                     output, code = run(asked)
                     round.result(asked, output, exit_code=code)
         roles = [message["role"] for message in session.messages]
-        assert roles == ["system", "user", "assistant", "tool", "tool", "assistant", "tool", "assistant"]
+        assert roles == [
+            "system",
+            "user",
+            "assistant",
+            "tool",
+            "tool",
+            "assistant",
+            "tool",
+            "assistant",
+        ]
         assert session.messages[-1]["content"] == "all done"
         assert [m["content"].splitlines()[0] for m in session.messages if m["role"] == "tool"] == [
             "one",
@@ -73,7 +86,9 @@ def test_the_loop_is_the_same_in_async_code_with_calls_run_at_once() -> None:
                         done = await asyncio.gather(*(run(c, session.env) for c in round.calls))
                         for asked, (output, code) in zip(round.calls, done, strict=True):
                             round.result(asked, output, exit_code=code)
-                return [m["content"].splitlines()[0] for m in session.messages if m["role"] == "tool"]
+                return [
+                    m["content"].splitlines()[0] for m in session.messages if m["role"] == "tool"
+                ]
 
     with FakeServer(script) as server:
         assert asyncio.run(loop(server)) == ["one", "two", "three"]
@@ -81,19 +96,30 @@ def test_the_loop_is_the_same_in_async_code_with_calls_run_at_once() -> None:
 
 def test_the_final_object_of_a_stream_is_an_answer() -> None:
     script = Script(runs("echo one", "echo two"))
-    with FakeServer(script) as server, client_of(server) as client, Session(HEAD, tools=[BASH]) as session:
+    with (
+        FakeServer(script) as server,
+        client_of(server) as client,
+        Session(HEAD, tools=[BASH]) as session,
+    ):
         while request := session.request():
-            with session.answer() as answer:
-                with client.chat.completions.stream(
+            with (
+                session.answer() as answer,
+                client.chat.completions.stream(
                     model="gpt-5", stream_options={"include_usage": True}, **request
-                ) as stream:
-                    for _ in stream:
-                        pass
-                    answer(stream.get_final_completion())
+                ) as stream,
+            ):
+                for _ in stream:
+                    pass
+                answer(stream.get_final_completion())
             with session.round() as round:
                 for asked in round.calls:
                     round.result(asked, "output of " + asked["command"])
-        assert [m["role"] for m in session.messages][2:] == ["assistant", "tool", "tool", "assistant"]
+        assert [m["role"] for m in session.messages][2:] == [
+            "assistant",
+            "tool",
+            "tool",
+            "assistant",
+        ]
         sent = server.requests[1]["messages"][2]
         assert set(sent) == {"role", "content", "tool_calls"}
         assert sent["tool_calls"] == runs("echo one", "echo two")["tool_calls"]
@@ -104,7 +130,10 @@ def test_messages_may_be_objects_of_the_sdk() -> None:
     with FakeServer(script) as server, client_of(server) as client:
         history: list[Any] = list(HEAD)
         first = client.chat.completions.create(model="gpt-5", messages=history)
-        history += [first.choices[0].message, {"role": "tool", "tool_call_id": "call_1", "content": "x"}]
+        history += [
+            first.choices[0].message,
+            {"role": "tool", "tool_call_id": "call_1", "content": "x"},
+        ]
         with Session(history) as session:
             request = session.request()
             assert request is not None
@@ -147,10 +176,13 @@ def wire(body: bytes, messages: int) -> bytes:
 def test_an_edit_of_turn_90_of_100_sends_everything_before_it_byte_for_byte_again() -> None:
     steps = [calling(call(f"echo {at}", f"c{at}"), text=f"step {at}") for at in range(49)]
     edit = calling(call("sed -i 's/^43$/forty-three/' $REDRAFT_CONTEXT_FILE", "edit"), text="tidy")
-    with FakeServer(Script(*steps, edit)) as server, client_of(server) as client:
-        with Session(HEAD, tools=[BASH], window=200_000) as session:
-            before, after = all_requests(server, session, client)[-2:]
-            assert session.live.turns[89].number == 90
+    with (
+        FakeServer(Script(*steps, edit)) as server,
+        client_of(server) as client,
+        Session(HEAD, tools=[BASH], window=200_000) as session,
+    ):
+        before, after = all_requests(server, session, client)[-2:]
+        assert session.live.turns[89].number == 90
     assert len(before) == 100
     assert common(before, after) == 89
     assert after[89]["content"].startswith("forty-three\n[redraft:")
@@ -161,9 +193,12 @@ def test_an_edit_of_turn_90_of_100_sends_everything_before_it_byte_for_byte_agai
 
 def test_without_an_edit_every_request_begins_with_the_bytes_of_the_one_before() -> None:
     script = Script(*(runs(f"echo {at}", f"seq {at}") for at in range(6)))
-    with FakeServer(script) as server, client_of(server) as client:
-        with Session(HEAD, tools=[BASH]) as session:
-            sent = all_requests(server, session, client)
+    with (
+        FakeServer(script) as server,
+        client_of(server) as client,
+        Session(HEAD, tools=[BASH]) as session,
+    ):
+        sent = all_requests(server, session, client)
     assert len(sent) == 7
     for at in range(6):
         assert common(sent[at], sent[at + 1]) == len(sent[at])
@@ -174,11 +209,14 @@ def test_without_an_edit_every_request_begins_with_the_bytes_of_the_one_before()
 @pytest.mark.parametrize("task", [TASK["content"], "caf\u00e9 \u2028 \ud800 \x00 end"])
 def test_any_task_can_be_sent(task: str) -> None:
     messages = [{"role": "user", "content": task}]
-    with FakeServer(Script(says("ok"))) as server, client_of(server) as client:
-        with Session(messages) as session:
-            request = session.request()
-            assert request is not None
-            with session.answer() as answer:
-                answer(client.chat.completions.create(model="gpt-5", **request))
-            assert session.messages[-1]["content"] == "ok"
+    with (
+        FakeServer(Script(says("ok"))) as server,
+        client_of(server) as client,
+        Session(messages) as session,
+    ):
+        request = session.request()
+        assert request is not None
+        with session.answer() as answer:
+            answer(client.chat.completions.create(model="gpt-5", **request))
+        assert session.messages[-1]["content"] == "ok"
     assert server.requests[0]["messages"][1]["content"] == task.replace("\ud800", "\ufffd")

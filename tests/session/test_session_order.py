@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 
 import pytest
 from session_world import (
@@ -53,7 +54,9 @@ def test_a_request_can_be_made_again_before_an_answer() -> None:
         assert first is not None
         assert second is not None
         assert first is not second
-        assert [a is b for a, b in zip(first["messages"], second["messages"], strict=True)] == [True] * 2
+        assert [a is b for a, b in zip(first["messages"], second["messages"], strict=True)] == [
+            True
+        ] * 2
 
 
 def test_parameters_cannot_bring_messages_or_tools() -> None:
@@ -77,8 +80,7 @@ def test_a_request_with_calls_open_says_to_hand_in_their_results() -> None:
 def test_an_answer_without_a_request_says_to_ask_first() -> None:
     with Session(HEAD) as session:
         with pytest.raises(SessionStateError, match=r"session\.request\(\) first"):
-            with session.answer() as answer:
-                answer(reply(says("unasked")))
+            session.answer().__enter__()
         with pytest.raises(SessionStateError, match=r"session\.request\(\) first"):
             session.answer()(reply(says("unasked")))
         assert len(session.messages) == 2
@@ -244,16 +246,28 @@ def test_words_that_come_during_a_round_follow_its_results() -> None:
             session.append(user("in the round"))
             for asked in now.calls:
                 now.result(asked, "out")
-        assert [m["role"] for m in session.messages[2:]] == ["assistant", "tool", "tool", "user", "user"]
+        assert [m["role"] for m in session.messages[2:]] == [
+            "assistant",
+            "tool",
+            "tool",
+            "user",
+            "user",
+        ]
         assert texts(session)[-2:] == ["before the round", "in the round"]
+
+
+def fail_after(session: Session, act: Callable[[], None]) -> None:
+    """A model call that breaks off after something else was done."""
+    with session.answer():
+        act()
+        raise ConnectionError
 
 
 def test_words_that_come_during_a_failed_call_are_in_the_next_request() -> None:
     with Session(HEAD) as session:
         session.request()
-        with pytest.raises(ConnectionError), session.answer():
-            session.append(user("wait"))
-            raise ConnectionError
+        with pytest.raises(ConnectionError):
+            fail_after(session, lambda: session.append(user("wait")))
         request = session.request()
         assert request is not None
         assert request["messages"][-1]["content"] == "wait"

@@ -63,17 +63,20 @@ def test_an_overflow_error_becomes_a_rollback_and_the_loop_asks_again(words: str
         number = next(at)
         return runs(f"seq {number} {number + 99}") if number < 13 else says("done")
 
-    with FakeServer(player, faults=faults) as server, client_of(server) as client:
-        with Session(HEAD, settings=SMALL) as session:
-            empty_rounds = 0
-            while request := session.request():
-                with session.answer() as answer:
-                    answer(client.chat.completions.create(model="m", **request))
-                with session.round() as now:
-                    empty_rounds += not now.calls
-                    for asked in now.calls:
-                        now.result(asked, shell(asked["command"], session.env)[0])
-            assert texts(session)[-1] == "done"
+    with (
+        FakeServer(player, faults=faults) as server,
+        client_of(server) as client,
+        Session(HEAD, settings=SMALL) as session,
+    ):
+        empty_rounds = 0
+        while request := session.request():
+            with session.answer() as answer:
+                answer(client.chat.completions.create(model="m", **request))
+            with session.round() as now:
+                empty_rounds += not now.calls
+                for asked in now.calls:
+                    now.result(asked, shell(asked["command"], session.env)[0])
+        assert texts(session)[-1] == "done"
     refused, smaller = server.requests[12:14]
     assert len(smaller["messages"]) < len(refused["messages"])
     kept = len(smaller["messages"]) - 1
@@ -111,12 +114,17 @@ def test_any_other_error_goes_through_and_the_same_request_can_be_made_again(
     assert server.bodies[0] == server.bodies[1]
 
 
+def answer_and_fail(session: Session) -> None:
+    with session.answer() as answer:
+        answer(reply(says("done")))
+        raise ContextOverflowError("somebody else's")
+
+
 def test_an_error_after_the_answer_is_no_overflow() -> None:
     with Session(HEAD) as session:
         session.request()
-        with pytest.raises(ContextOverflowError), session.answer() as answer:
-            answer(reply(says("done")))
-            raise ContextOverflowError("somebody else's")
+        with pytest.raises(ContextOverflowError):
+            answer_and_fail(session)
         assert texts(session)[2:] == ["done"]
 
 
@@ -152,9 +160,13 @@ def test_a_prompt_that_fits_without_its_output_brings_the_limit_below_it() -> No
 def test_a_window_too_small_for_what_must_be_sent_is_an_error_with_the_sizes() -> None:
     with Session(HEAD) as session:
         session.request()
-        with pytest.raises(BudgetError, match="the server takes less than was thought: .*task") as info:
-            with session.answer():
-                raise ContextOverflowError("no", requested=800, window=100)
+        with (
+            pytest.raises(
+                BudgetError, match=r"the server takes less than was thought: .*task"
+            ) as info,
+            session.answer(),
+        ):
+            raise ContextOverflowError("no", requested=800, window=100)
         assert isinstance(info.value.__cause__, ContextOverflowError)
 
 

@@ -9,6 +9,7 @@ import typer
 from redraft import __version__
 from redraft.cli.demo import demo
 from redraft.cli.exits import guarded
+from redraft.cli.replay import replay
 from redraft.cli.run import run
 
 __all__ = ["app"]
@@ -46,8 +47,10 @@ def redraft(
     Examples:
       redraft demo    # watch it work: no key, no network
       redraft run "Find out why the tests fail, and mend it" --model gpt-5
+      redraft replay session.jsonl    # what a recording would have cost
     """
 
 
 app.command("run")(run)
 app.command("demo")(guarded(demo))
+app.command("replay")(guarded(replay))

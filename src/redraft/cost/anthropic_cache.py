@@ -52,15 +52,21 @@ class AnthropicCache(BreakpointCache):
         automatic: whether a request without breakpoints gets them as agents set them, behind the
             frame and at its end. False leaves it uncached, as the server would.
         lifetime: seconds for breakpoints that are set this way: `MINUTES` or `HOUR`.
+        messages: how many of the last messages get one; see `agent_marks`.
     """
 
     def __init__(
-        self, model: str = "", *, automatic: bool = True, lifetime: float = MINUTES
+        self,
+        model: str = "",
+        *,
+        automatic: bool = True,
+        lifetime: float = MINUTES,
+        messages: int = 1,
     ) -> None:
         super().__init__(
             "anthropic",
             minimum=minimum_of(model),
             most=BREAKPOINTS,
             lookback=LOOKBACK,
-            place=partial(agent_marks, lifetime=lifetime) if automatic else None,
+            place=partial(agent_marks, lifetime=lifetime, messages=messages) if automatic else None,
         )

@@ -5,27 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from redraft.cost.caches import Found, Reader, Use
+from redraft.cost.caches import Found, Reader, Step, Use
 from redraft.cost.requests import MINUTES, Mark, Request
 from redraft.cost.tree import Clock, Forest, Node
 
 __all__ = ["BreakpointCache", "agent_marks", "end_mark"]
 
-Place = Callable[[Request], tuple[Mark, ...]]
+Place = Callable[[Request, int], tuple[Mark, ...]]
+"""Sets the breakpoints of a request, given how many of its segments the one before it ended with (0
+where it does not go on from it)."""
 
 
-def agent_marks(request: Request, lifetime: float = MINUTES) -> tuple[Mark, ...]:
-    """Breakpoints as coding agents set them: behind the frame, and at the end.
+def agent_marks(
+    request: Request, ended: int = 0, lifetime: float = MINUTES, messages: int = 1
+) -> tuple[Mark, ...]:
+    """Breakpoints as coding agents set them: behind the frame, and at the end of the last message.
 
     Args:
         request: the request without marks.
+        ended: where the request before ended, if this one goes on from it.
         lifetime: seconds for each.
+        messages: with 2, the place at which the request before ended keeps its breakpoint, so that
+            no number of new blocks puts it out of reach.
     """
-    places = sorted({request.frame, len(request.segments)} - {0})
-    return tuple(Mark(place, lifetime) for place in places)
+    places = {request.frame, len(request.segments), ended if messages > 1 else 0} - {0}
+    return tuple(Mark(place, lifetime) for place in sorted(places))
 
 
-def end_mark(request: Request, lifetime: float = MINUTES) -> tuple[Mark, ...]:
+def end_mark(request: Request, _ended: int = 0, lifetime: float = MINUTES) -> tuple[Mark, ...]:
     """One breakpoint at the end, as automatic placement sets it."""
     return (Mark(len(request.segments), lifetime),) if request.segments else ()
 
@@ -76,7 +83,7 @@ class BreakpointCache:
         now = self._clock.read(request)
         step = self._reader.step(request)
         path, ends = self._forest.path(step), step.ends
-        marks = self._marked(request, path, ends)
+        marks = self._marked(step, path)
         reach = list(self._reach(request, path, marks, now))
         read = max((ends[at] for at, node in reach if _lives(node, now)), default=0)
         possible = max((ends[at] for at, _ in reach), default=0)
@@ -93,10 +100,12 @@ class BreakpointCache:
         found = Found(read, written, max(long - read, 0), possible=possible, slack=slack)
         return self._reader.use(step, found)
 
-    def _marked(self, request: Request, path: Sequence[Node], ends: Sequence[int]) -> list[_Place]:
+    def _marked(self, step: Step, path: Sequence[Node]) -> list[_Place]:
+        request, ends = step.request, step.ends
         marks = request.marks
         if not marks and self._place is not None:
-            marks = self._place(request)
+            goes_on = step.before is not None and step.change.cause is None
+            marks = self._place(request, step.change.at if goes_on else 0)
         return [
             _Place(mark.after - 1, ends[mark.after - 1], path[mark.after - 1], mark.lifetime)
             for mark in marks[-self._most :]

@@ -31,7 +31,7 @@ OPENAI_LIFETIME = 600.0
 OPENAI_BREAKPOINT_LIFETIME = 1_800.0
 """Seconds that an entry lives at least from GPT-5.6 on (`prompt_cache_options.ttl` is `30m`)."""
 
-_LATER = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)")
+_LATER = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9](?!\d)|1\d(?!\d))")
 
 
 class OpenAICache:

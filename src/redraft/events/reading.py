@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any
 
 from redraft.events.catalogue import Event
@@ -21,11 +22,25 @@ def event_from_dict(values: Mapping[str, Any]) -> Event:
     Raises:
         TypeError: a field that the event needs is missing.
     """
-    kinds = {kind.type: kind for kind in _kinds(Event)}
-    kind = kinds.get(str(values.get("type")), Event)
-    known = {field.name for field in fields(kind)}
+    kind = _kind(str(values.get("type")))
+    known = _names(kind)
     given = {name: _frozen(value) for name, value in values.items() if name in known}
     return kind(**given)
+
+
+_found: dict[str, type[Event]] = {}
+
+
+def _kind(name: str) -> type[Event]:
+    """The event of that type. What is not found may be defined later, so only finds are kept."""
+    if name not in _found:
+        _found.update((kind.type, kind) for kind in _kinds(Event))
+    return _found.get(name, Event)
+
+
+@cache
+def _names(kind: type[Event]) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind))
 
 
 def _kinds(kind: type[Event]) -> Iterator[type[Event]]:

@@ -44,7 +44,7 @@ class Prompt:
                 self.mark(block.get(key))
 
     def mark(self, control: object) -> None:
-        """A breakpoint at the end, as far as it goes; nothing where `control` is none."""
+        """A breakpoint behind all segments so far; nothing where `control` is none."""
         if not isinstance(control, Mapping):
             return
         default = MINUTES if control.get("type") == "ephemeral" else OPENAI_BREAKPOINT_LIFETIME
@@ -79,6 +79,10 @@ def prompt_of(body: Mapping[str, Any], api: str, meter: Meter) -> Prompt:
     for role, block in rest[lead:]:
         prompt.add(block, meter, "turn", role)
     prompt.mark(body.get("cache_control"))
+    options = body.get("prompt_cache_options")
+    explicit = isinstance(options, Mapping) and options.get("mode") == "explicit"
+    if api != "anthropic" and prompt.marks and not explicit:
+        prompt.mark({})  # OpenAI's own, beside those that the client set
     return prompt
 
 

@@ -149,10 +149,11 @@ class _Run:
         self.audit = Audit()
         self._renewed = fitted.renewed
         self._asked = asked
+        self._messages = fitted.marked
+        self._rebuilt = ProviderCache("provider", automatic=asked, messages=fitted.marked)
         # A request at hand as it was sent has all the breakpoints that there were.
-        self._rebuilt = ProviderCache("provider", automatic=asked)
         self._exact = ProviderCache("provider", automatic=False)
-        self._last: dict[str, float] = {}
+        self._last: dict[str, Request] = {}
         self._lifetime = MINUTES
 
     def call(self, moment: Moment, request: Request) -> None:
@@ -163,17 +164,19 @@ class _Run:
         if reported is not None and reported.read is not None:
             self.audit.add(use, reported)
             self._judge(moment, request, use, reported)
-        if request.at is not None:
-            self._last[request.thread] = request.at
+        self._last[request.thread] = request
 
     def _marked(self, request: Request, reported: Reported | None) -> Request:
         """Breakpoints with the lifetime that the client pays for, where it sets them unseen."""
         if reported is not None and reported.written:
             self._lifetime = HOUR if 2 * reported.written_long > reported.written else MINUTES
         unseen = self._asked and not request.marks and provider_of(request.model) == "anthropic"
-        if self._lifetime == HOUR and unseen:
-            return replace(request, marks=agent_marks(request, HOUR))
-        return request
+        if self._lifetime != HOUR or not unseen:
+            return request
+        before = self._last.get(request.thread)
+        old = before.segments if before is not None else ()
+        ended = len(old) if request.segments[: len(old)] == old else 0
+        return replace(request, marks=agent_marks(request, ended, HOUR, self._messages))
 
     def _judge(self, moment: Moment, request: Request, use: Use, reported: Reported) -> None:
         read = reported.read or 0
@@ -197,7 +200,8 @@ class _Run:
     def _reason(self, moment: Moment, request: Request, use: Use, read: int) -> tuple[Cause, str]:
         """What the recording shows of a miss. Cases: (1) the server had more than the model; (2) it
         had a part; (3) it had nothing, and the prompt shrank; (4) it had nothing."""
-        gap = _gap(request.at, self._last.get(request.thread))
+        before = self._last.get(request.thread)
+        gap = _gap(request.at, before.at if before is not None else None)
         renewed = moment.number in self._renewed
         cause = Cause.FRAME if renewed else Cause.UNEXPLAINED
         if read > use.read:  # (1)

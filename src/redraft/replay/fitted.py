@@ -24,12 +24,14 @@ class Fitted:
         unseen: tokens of system prompt and tools that are not recorded, by kind of thread.
         renewed: the calls at which a prompt was smaller than what it goes on from, so that the
             unseen frame must have changed.
+        marked: as in `Recording`.
     """
 
     requests: tuple[tuple[Moment, Request], ...]
     ratio: Mapping[str, float]
     unseen: Mapping[str, int]
     renewed: frozenset[int]
+    marked: int = 1
 
 
 def fit(timeline: Timeline, meter: Meter) -> Fitted:
@@ -59,7 +61,8 @@ def fit(timeline: Timeline, meter: Meter) -> Fitted:
         if anchor.unseen is not None:
             frames.setdefault((kind, model), anchor.unseen)
     unseen = {kind: tokens for (kind, _), tokens in reversed(frames.items())}
-    return Fitted(tuple(fitted), ratio, unseen, frozenset(renewed))
+    marked = timeline.recording.marked
+    return Fitted(tuple(fitted), ratio, unseen, frozenset(renewed), marked)
 
 
 def _requests(timeline: Timeline, meter: Meter) -> Iterator[tuple[Moment, Request]]:

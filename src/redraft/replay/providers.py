@@ -21,16 +21,17 @@ def provider_of(model: str) -> str:
     return "openai" if name.startswith(_OPENAI) and "oss" not in name else "radix"
 
 
-def cache_of(model: str, *, automatic: bool = True) -> Cache:
+def cache_of(model: str, *, automatic: bool = True, messages: int = 1) -> Cache:
     """The cache model for a provider's model.
 
     Args:
         model: its name.
         automatic: whether breakpoints are set where the client set none.
+        messages: how many of the last messages such a breakpoint is set at, for Anthropic.
     """
     match provider_of(model):
         case "anthropic":
-            return AnthropicCache(model, automatic=automatic)
+            return AnthropicCache(model, automatic=automatic, messages=messages)
         case "openai":
             return openai_cache(model, automatic=automatic)
         case _:
@@ -42,12 +43,13 @@ class ProviderCache:
 
     Args:
         name: the cache's name.
-        automatic: whether breakpoints are set where the client set none.
+        automatic, messages: as for `cache_of`.
     """
 
-    def __init__(self, name: str, *, automatic: bool = True) -> None:
+    def __init__(self, name: str, *, automatic: bool = True, messages: int = 1) -> None:
         self.name = name
         self._automatic = automatic
+        self._messages = messages
         self._caches: dict[str, Cache] = {}
 
     def serve(self, request: Request) -> Use:

@@ -94,12 +94,15 @@ class Recording:
         format: the format that was found.
         threads: in the order in which they began.
         notes: what the reader should know, e.g. lines that were passed over.
+        marked: how many of the last messages the agent marks for the cache, as far as its kind is
+            known (`redraft.cost.agent_marks`).
     """
 
     path: str
     format: str
     threads: tuple[Thread, ...]
     notes: tuple[str, ...] = ()
+    marked: int = 1
 
     @property
     def model(self) -> str:

@@ -15,16 +15,11 @@ from redraft.cost import (
     GenaiPrices,
     Geometry,
     LongestPrefix,
-    Money,
-    NoPrice,
     PriceBook,
-    PriceCard,
     Radix,
     SuffixReuse,
     Totals,
-    Use,
     find_geometry,
-    first_of,
     use_flops,
 )
 from redraft.cost.slices import Reasoning
@@ -32,6 +27,7 @@ from redraft.policies import Policy
 from redraft.replay.cache_reads import audit
 from redraft.replay.choices import policies_named
 from redraft.replay.fitted import fit
+from redraft.replay.money import billed, money_of, recorded_usd
 from redraft.replay.providers import ProviderCache, provider_of
 from redraft.replay.recording import Recording
 from redraft.replay.results import CacheResult, PolicyResult, Replay
@@ -96,7 +92,7 @@ def replay(
     setting = Setting(limit, fitted.ratio.get(model, 1.0), fitted.unseen, reasoning)
     runs = []
     for policy in policies:
-        caches = _caches(model, spans)
+        caches = _caches(recording, spans)
         step = steps.named(policy.name)
         walked = walk(timeline, policy, setting, caches=caches, meter=meter, progress=step)
         runs.append(_result(policy.name, walked, setting, shape, books))
@@ -114,8 +110,8 @@ def replay(
         geometry is None and find_geometry(model) is None,
         tuple(runs),
         reads if reads.calls else None,
-        _billed(recording, books),
-        _recorded(recording),
+        billed(recording, books),
+        recorded_usd(recording),
         tuple(_notes(recording, reads.calls)),
     )
 
@@ -150,11 +146,11 @@ def _limit(model: str, budget: int | None, window: int | None, settings: Setting
     return limit
 
 
-def _caches(model: str, spans: Sequence[int]) -> list[Cache]:
+def _caches(recording: Recording, spans: Sequence[int]) -> list[Cache]:
     caches: list[Cache] = [LongestPrefix(), Radix()]
-    provider = provider_of(model)
+    provider = provider_of(recording.model)
     if provider != Radix.name:
-        caches.append(ProviderCache(provider))
+        caches.append(ProviderCache(provider, messages=recording.marked))
     return [*caches, *(SuffixReuse(count) for count in spans)]
 
 
@@ -190,63 +186,16 @@ def _cache_results(
 ) -> Iterator[CacheResult]:
     models = [request.model for request, _ in walked.calls]
     outputs = [output for _, output in walked.calls]
-    billed = "radix" if not {"anthropic", "openai"} & walked.uses.keys() else ""
+    other = "radix" if not {"anthropic", "openai"} & walked.uses.keys() else ""
     for name, uses in walked.uses.items():
         totals = Totals()
         for use in uses:
             totals.add(use)
         pairs = list(zip(uses, outputs, strict=True))
         flops = sum(use_flops(shape, use, output) for use, output in pairs)
-        bills = name in ("anthropic", "openai", billed)
-        money = _money(models, pairs, books) if bills else None
+        bills = name in ("anthropic", "openai", other)
+        money = money_of(models, pairs, books) if bills else None
         yield CacheResult(name, totals, flops, money)
-
-
-def _billed(recording: Recording, books: Sequence[PriceBook]) -> Money | NoPrice | None:
-    """What the reported usage costs."""
-    models, pairs = [], []
-    for _, call in recording.calls():
-        said = call.reported
-        if said is not None:
-            read = said.read or 0
-            fresh = said.prompt - read - said.written
-            use = Use(said.prompt, read, said.written, fresh, said.written_long)
-            models.append(call.model)
-            pairs.append((use, said.output))
-    return _money(models, pairs, books) if pairs else None
-
-
-def _recorded(recording: Recording) -> float | None:
-    amounts = [
-        call.reported.usd
-        for _, call in recording.calls()
-        if call.reported is not None and call.reported.usd is not None
-    ]
-    return sum(amounts) if amounts else None
-
-
-def _money(
-    models: Sequence[str], pairs: Sequence[tuple[Use, int]], books: Sequence[PriceBook]
-) -> Money | NoPrice:
-    """What the calls cost, each at its own model's prices; no sum where one of them has none."""
-    by_model: dict[str, list[tuple[Use, int]]] = {}
-    for model, pair in zip(models, pairs, strict=True):
-        by_model.setdefault(model, []).append(pair)
-    parts: list[Money] = []
-    for model, calls in by_model.items():
-        card = first_of(books, model) if model else NoPrice("the recording names no model")
-        if not isinstance(card, PriceCard):
-            return NoPrice(f"{len(calls)} of {len(pairs)} calls have no price: {card.reason}")
-        parts.append(card.price(calls))
-    if not parts:
-        return NoPrice("there are no calls")
-    return Money(
-        sum(part.usd for part in parts),
-        ", ".join(dict.fromkeys(part.model for part in parts)),
-        ", ".join(dict.fromkeys(part.source for part in parts)),
-        ", ".join(dict.fromkeys(part.version for part in parts)),
-        tuple(dict.fromkeys(note for part in parts for note in part.notes)),
-    )
 
 
 def _notes(recording: Recording, audited: int) -> Iterator[str]:

@@ -8,10 +8,12 @@ never the cache reads, which are to be predicted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from redraft.cost import Mark, Request, Segment, name_of
+from redraft.cost.requests import common_length
 
 __all__ = ["Anchor", "fit_ratio"]
 
@@ -56,6 +58,7 @@ class Anchor:
     unseen: int | None = None
     renewed: int = 0
     _known: dict[str, Segment] = field(default_factory=dict)
+    _last: tuple[Segment, ...] = ()
 
     def fit(self, request: Request, reported: int | None) -> Request:
         """The request with sizes that add up to what the server reported.
@@ -68,10 +71,8 @@ class Anchor:
             the request, the unseen frame in front.
         """
         new = self._new(request)
-        held = sum(
-            [self._known[s.digest].tokens for s in request.segments if s.digest in self._known]
-        )
-        if reported is not None and self.unseen is not None and reported < held + self.unseen:
+        held = self._held(request.segments)
+        if reported is not None and reported < self._floor(request):
             new, held = self._renew(request, new, held, reported)
         expected = round(self.ratio * sum(segment.tokens for segment in new.values()))
         room = expected
@@ -80,11 +81,27 @@ class Anchor:
                 self.unseen = max(0, reported - held - expected)
             room = reported - held - self.unseen
         self._spread(new, max(0, room))
+        self._last = request.segments
         segments = [self._known[segment.digest] for segment in request.segments]
         name = name_of("unseen", self.frame, str(self.renewed))
         marks = tuple(Mark(mark.after + 1, mark.lifetime) for mark in request.marks)
         unseen = Segment(name, self.unseen or 0, "frame")
         return replace(request, segments=(unseen, *segments), marks=marks)
+
+    def _held(self, segments: tuple[Segment, ...]) -> int:
+        return sum([self._known[s.digest].tokens for s in segments if s.digest in self._known])
+
+    def _floor(self, request: Request) -> int:
+        """The least that the request can have: the unseen frame, and all that stood in the one before
+        it too."""
+        same = common_length(self._last, request.segments)
+        floor = (self.unseen or 0) + self._held(request.segments[:same])
+        left = Counter([segment.digest for segment in self._last[same:]])
+        for segment in request.segments[same:] if left else ():
+            if left[segment.digest] > 0:
+                left[segment.digest] -= 1
+                floor += self._known[segment.digest].tokens
+        return floor
 
     def _new(self, request: Request) -> dict[str, Segment]:
         return {s.digest: s for s in request.segments if s.digest not in self._known}

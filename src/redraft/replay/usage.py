@@ -57,7 +57,7 @@ def _read(usage: Mapping[str, Any]) -> Reported:
         written = _first(details.get("cache_write_tokens")) or 0
         return Reported(_count(usage, "input_tokens"), read, written, 0, output)
     long = _detail(usage, "cache_creation", "ephemeral_1h_input_tokens")
-    read = _first(usage.get("cache_read_input_tokens"))
+    read = _first(usage.get("cache_read_input_tokens"), 0 if written else None)
     prompt = _count(usage, "input_tokens") + (read or 0) + written
     return Reported(prompt, read, written, _first(long) or 0, output)
 

@@ -56,15 +56,17 @@ class Answer:
         trace: TracebackType | None,
     ) -> bool:
         self.engine.answering = False
-        if error is not None and not self._rolled_back(error):
-            self.engine.release()
+        try:
+            if error is not None:
+                return self._rolled_back(error)
+            if not self.given:
+                raise SessionStateError(
+                    "no response was handed in; call answer(response) inside "
+                    "`with session.answer() as answer:`."
+                )
             return False
-        if error is None and not self.given:
-            raise SessionStateError(
-                "no response was handed in; call answer(response) inside `with session.answer()`."
-            )
-        self.engine.release()
-        return True
+        finally:
+            self.engine.release()
 
     def _rolled_back(self, error: BaseException) -> bool:
         overflow = None if self.given or self.engine.core.observe else overflow_of(error)

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, cast
 
 from redraft import budget as budgets
 from redraft import prompts
 from redraft.context import Gate, Live
 from redraft.dialects import Content, Dialect, Native
 from redraft.errors import SettingsError
+from redraft.session.assembly import Means
+from redraft.session.terms import Terms
 from redraft.settings import Settings
 from redraft.tokens import Meter
 from redraft.tools import EDIT_CONTEXT
 
-__all__ = ["Beginning", "fields_of", "gate_of", "limit_of", "one_of"]
+__all__ = [
+    "Beginning",
+    "beginning_of",
+    "fields_of",
+    "gate_of",
+    "limit_of",
+    "one_of",
+    "section_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +115,31 @@ class Beginning:
             behind = ""
         text = "\n\n".join(filter(None, (before, behind)))
         return self.dialect.write(content, text, (), content.parts)
+
+
+def beginning_of(terms: Terms, means: Means, fields: Mapping[str, Any]) -> Beginning:
+    """What every context of a session with these terms begins with."""
+    return Beginning(
+        means.dialect,
+        means.meter,
+        fields,
+        section=terms.section,
+        head=terms.pinned,
+        tag=terms.tag,
+        heal=not terms.observing,
+    )
+
+
+def section_of(terms: Terms, steer: str) -> str:
+    """What the system prompt is told about the context; nothing where nothing can be edited."""
+    if terms.observing or terms.interface == "none":
+        return ""
+    return prompts.system_section(
+        terms.context_file,
+        interface=cast("Literal['file', 'tool', 'both']", terms.interface),
+        tag=terms.tag,
+        steer=steer,
+    )
 
 
 def fields_of(

@@ -17,12 +17,12 @@ from redraft.policies import ObservationMask, Policy, View
 from redraft.session.core import Core, Judged
 from redraft.settings import Settings
 
-__all__ = ["NOTICE_ROOM", "Controller"]
+__all__ = ["LOSSES", "NOTICE_ROOM", "Controller"]
 
 NOTICE_ROOM = 512
 """Raw tokens that the notice of a rollback may take: five commands of a line each."""
 
-_LOSSES = 2
+LOSSES = 2
 """Edits running with a full net of zero or less, after which the harness does the next compaction
 (DESIGN.md section 4, the `conserve` gate)."""
 
@@ -74,7 +74,7 @@ class Controller:
         Raises:
             BudgetError: what must be sent alone does not fit.
         """
-        if self._losses >= _LOSSES and self.phase is Phase.RUNNING:
+        if self._losses >= LOSSES and self.phase is Phase.RUNNING:
             self._hand_over()
         while self._excess() > 0 and self.phase is not Phase.STOPPED:
             self.check_room()
@@ -86,16 +86,19 @@ class Controller:
     def check_room(self, more: int = 0) -> None:
         """Raise `BudgetError` where what must be in every request, and `more` raw tokens, is larger
         than the limit."""
+        budgets.check_room(self.core.limit, self._needed(more))
+
+    def _needed(self, more: int = 0) -> dict[str, int]:
+        """What must be in every request, by name, in tokens as shown."""
         live, shown = self.core.live, self.core.shown
         held = live.protected()
         pinned = sum(turn.tokens for turn in live.turns[: live.head])
         rest = sum(turn.tokens for turn in live.turns[live.head :] if turn.number in held)
-        parts = {
+        return {
             "tools and parameters": shown(live.frame_tokens),
             "system prompt and task": shown(pinned),
             "pinned and unanswered turns": shown(rest + more),
         }
-        budgets.check_room(self.core.limit, parts)
 
     def overflowed(self, error: ContextOverflowError) -> None:
         """The server says that the request was too large, whatever we counted.
@@ -107,11 +110,7 @@ class Controller:
             BudgetError: what must be sent alone is larger than that.
         """
         core = self.core
-        ceiling = core.used
-        if error.requested and error.window:
-            # In our own count. Where the prompt alone would fit, the output beside it did not.
-            ceiling = ceiling * min(error.window, error.requested) // error.requested
-        core.limit = min(core.limit, max(ceiling - self.settings.margin, 1))
+        core.limit = min(core.limit, max(self._ceiling(error), 1))
         try:
             self.check_room()
         except BudgetError as small:
@@ -120,6 +119,15 @@ class Controller:
             self.stop("the final request did not fit either")
         elif self.phase is Phase.RUNNING:
             self._roll_back()
+
+    def _ceiling(self, error: ContextOverflowError) -> int:
+        """What the server can take, in our own count, less the margin."""
+        sent, margin = self.core.used, self.settings.margin
+        if error.requested and error.window and error.requested > error.window:
+            return sent * error.window // error.requested - margin
+        # Nothing is known but that this was too much. (Where the prompt alone would have fitted, the
+        # output beside it did not.) One margin less is a guess, so what must be sent may go on.
+        return max(sent - margin, min(sum(self._needed().values()), sent - 1))
 
     def _excess(self) -> int:
         """Raw tokens by which the context is over its limit."""
@@ -241,7 +249,7 @@ class Controller:
         if commit.revision.gate is not Gate.CONSERVE:
             return
         self._losses = self._losses + 1 if commit.deltas.net <= 0 else 0
-        if self._losses == _LOSSES:
+        if self._losses == LOSSES:
             self.notices.append(prompts.handover_notice(self.tag))
 
     def _hand_over(self) -> None:

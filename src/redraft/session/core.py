@@ -7,7 +7,7 @@ all: the door decides, the journal records, the live context is swapped, the rec
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from redraft.context import (
@@ -24,7 +24,7 @@ from redraft.context import (
 )
 from redraft.dialects import Content
 from redraft.errors import RewriteBudgetViolation
-from redraft.events import EditJudged, Escalated, Event, StartedOver
+from redraft.events import EditJudged, Escalated, Event
 from redraft.session.books import Books
 from redraft.store import (
     Appended,
@@ -248,7 +248,13 @@ class Core:
             self.commits.clear()
             self.generation += 1
         self._enter(before, intake=live.tokens, freed=before.tokens)
-        self.tell(StartedOver(self.round, len(live.turns), self.used))
+
+    def recall(self, commits: Mapping[int, Commit], revisions: int, generation: int) -> None:
+        """Remember the revisions of another process: those that can be undone by number, how many
+        there were in all, and how often the context was changed."""
+        self.commits = dict(commits)
+        self._numbers = revisions
+        self.generation = generation
 
     # -- what is told ----------------------------------------------------------------------------
 

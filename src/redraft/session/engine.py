@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from redraft import prompts
 from redraft.budget import FreeRounds, Phase
 from redraft.context import Receipt, Status
 from redraft.dialects import Content
-from redraft.errors import ContextOverflowError, SessionStateError
+from redraft.errors import ContextFileError, ContextOverflowError, SessionStateError
 from redraft.events import ReplyRead, RequestMade, RoundEnded
 from redraft.session.compose import compose
 from redraft.session.controller import Controller
@@ -19,7 +21,7 @@ from redraft.session.rounds import Outcome, Results, parse_calls
 from redraft.session.stating import stated
 from redraft.session.window import Look
 from redraft.session.wire import Wire
-from redraft.store import Answered, Held, Output, Sent, Stated
+from redraft.store import Answered, Handed, Held, Output, Sent, Stated
 
 __all__ = ["Engine"]
 
@@ -77,9 +79,21 @@ class Engine:
         """Record how the budget stands, where that has changed. It becomes durable with what comes
         next: the request, the reply, the results."""
         now = stated(self)
-        if now != self._stated:
+        if self._stated is None or replace(now, round=self._stated.round) != self._stated:
             self.core.journal.record(now)
             self._stated = now
+
+    def recall(self, *, done: bool, held: Sequence[Content], known: int) -> None:
+        """Remember what another process did.
+
+        Args:
+            done: whether the model has given its final answer.
+            held: what the client said while a call was under way.
+            known: the core's generation when the last answered request was sent.
+        """
+        self.done = done
+        self._held, self._kept_back = list(held), bool(held)
+        self._sent_generation = self._known_generation = known
 
     # -- the request -----------------------------------------------------------------------------
 
@@ -143,6 +157,7 @@ class Engine:
             self.done = True
             core.end_round()
             self.controller.answered(calls=False)
+            self._rest()
 
     def answered(self, prompt: int) -> None:
         """The last request was answered; learn from the prompt tokens that the server counted, unless
@@ -238,11 +253,9 @@ class Engine:
         """A call has its result. While others still run it is recorded by itself: where the process
         ends before they do, it need not be run again."""
         if any(call.place not in results.outcomes for call in results.calls or ()):
-            outcome, name = results.outcomes[place], results.call(place).id
+            outcome = results.outcomes[place]
             self.core.journal.record(
-                Output(
-                    self.core.round, name, outcome.text, place, outcome.exit_code, outcome.timed_out
-                )
+                Handed(self.core.round, place, outcome.text, outcome.exit_code, outcome.timed_out)
             )
 
     def end(self, results: Results, *, interrupted: bool) -> tuple[bool, int]:
@@ -269,7 +282,14 @@ class Engine:
         self.state()
         core.tell(RoundEnded(core.round, core.used, core.limit, cost))
         self.release()
+        self._rest()
         return results.free, cost
+
+    def _rest(self) -> None:
+        """Between rounds the file shows the context too, for what writes late and for people. Where
+        it cannot be written, the next request says so."""
+        with suppress(ContextFileError):
+            self.edits.show()
 
     def _plan(self, results: Results, aimed: Collection[int]) -> int:
         """What the calls in `aimed` cost beyond what was charged already: the first edit pays for
@@ -288,10 +308,7 @@ class Engine:
             killed=any(results.outcomes[at].timed_out for at in run),
             plan_tokens=self._plan(results, aimed),
             spans=tuple(
-                span
-                for call in calls
-                if call.index in suspects
-                for span in self.edits.spans(call)
+                span for call in calls if call.index in suspects for span in self.edits.spans(call)
             ),
         )
         generation = self.core.generation

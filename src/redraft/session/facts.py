@@ -12,6 +12,7 @@ from redraft.contextfile.mirror import Mirror
 from redraft.dialects import Native
 from redraft.session.controller import Controller
 from redraft.session.core import Core
+from redraft.session.engine import Engine
 from redraft.session.wire import Wire
 from redraft.store import Journal
 
@@ -22,6 +23,7 @@ class Facts:
     """The read-only side of `redraft.Session`."""
 
     _core: Core
+    _engine: Engine
     _controller: Controller
     _wire: Wire
     _mirror: Mirror | None
@@ -51,6 +53,11 @@ class Facts:
     def phase(self) -> Phase:
         """`running`, `final` (one last turn) or `stopped`."""
         return self._controller.phase
+
+    @property
+    def done(self) -> bool:
+        """Whether the model has given its final answer; `append` takes up the loop again."""
+        return self._engine.done
 
     @property
     def why(self) -> str:

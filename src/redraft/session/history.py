@@ -40,11 +40,20 @@ class ClientHistory:
     Args:
         shown: the digest of what a reader sees of one message.
         messages: what the client has sent already.
+        known: the same, as digests.
+
+    Attributes:
+        known: the digests of what the client has sent.
     """
 
-    def __init__(self, shown: Callable[[object], str], messages: Sequence[object] = ()) -> None:
+    def __init__(
+        self,
+        shown: Callable[[object], str],
+        messages: Sequence[object] = (),
+        known: Sequence[Known] = (),
+    ) -> None:
         self._shown = shown
-        self._known = [self._mark(message) for message in messages]
+        self.known = [*known, *map(self._mark, messages)]
         self._given: Sequence[object] = ()
 
     def new(self, messages: Sequence[object]) -> Sequence[object] | None:
@@ -53,14 +62,14 @@ class ClientHistory:
         Args:
             messages: the client's whole history as it sends it now; it is the known one from here on.
         """
-        known = self._matched(self._known, messages)
+        known = self._matched(self.known, messages)
         if known is None and self._given:
             known = self._matched([self._mark(message) for message in self._given], messages)
         if known is None:
-            self._known = [self._mark(message) for message in messages]
+            self.known = [self._mark(message) for message in messages]
             return None
         new = messages[len(known) :]
-        self._known = known + [self._mark(message) for message in new]
+        self.known = known + [self._mark(message) for message in new]
         return new
 
     def gave(self, messages: Sequence[object]) -> None:

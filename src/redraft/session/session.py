@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
 from redraft import prompts
 from redraft.budget import Phase
@@ -17,20 +18,18 @@ from redraft.events import Event
 from redraft.models.overflow import overflow_of
 from redraft.policies import Policy
 from redraft.session.answers import Answer
-from redraft.session.beginning import Beginning, fields_of, gate_of, limit_of, one_of
-from redraft.session.controller import Controller
-from redraft.session.core import Core
-from redraft.session.edits import Edits
+from redraft.session.assembly import Means, assemble, mirror_of
+from redraft.session.beginning import beginning_of, fields_of, gate_of, limit_of, one_of, section_of
 from redraft.session.engine import Engine
 from redraft.session.facts import Facts
+from redraft.session.resume import Resumption
 from redraft.session.rounds import Round
-from redraft.session.undoing import undo
+from redraft.session.terms import Terms
+from redraft.session.undoing import undo, undo_since
 from redraft.session.views import Views
-from redraft.session.window import FileWindow
-from redraft.session.wire import Wire
 from redraft.settings import Settings
-from redraft.store import Journal, VolatileJournal
-from redraft.tokens import Calibration, Meter, family_factor
+from redraft.store import Journal, Opened, SQLiteJournal, VolatileJournal
+from redraft.tokens import Meter, family_factor
 
 __all__ = ["Interface", "Session"]
 
@@ -124,75 +123,126 @@ class Session(Facts):
         on_escalation: Callable[[RewriteBudgetViolation], None] | None = None,
         tag: str | None = None,
     ) -> None:
-        self.settings = settings or Settings()
-        self.model = model
-        self.tag = tag or prompts.new_tag()
-        self.observing = one_of("mode", mode, ("edit", "observe")) == "observe"
-        self.interface = one_of(
-            "interface", interface or self.settings.interface, ("file", "tool", "both", "none")
+        settings = settings or Settings()
+        if isinstance(journal, SQLiteJournal) and not journal.blank:
+            raise SessionStateError(
+                "this journal holds a session already; take it up with Session.resume(journal), or give "
+                "a directory of its own to a new one."
+            )
+        terms = Terms(
+            model=model,
+            tag=tag or prompts.new_tag(),
+            interface=one_of(
+                "interface", interface or settings.interface, ("file", "tool", "both", "none")
+            ),
+            observing=one_of("mode", mode, ("edit", "observe")) == "observe",
+            gate=str(gate_of(gate or settings.gate)),
+            name=name,
+            pinned=settings.pinned if head is None else head,
+            limit=limit_of(model, budget, window, settings),
+            family=family_factor(model),
+            settings=settings,
+            private=path is None,
         )
-        own_gate = gate_of(gate or self.settings.gate)
-        limit = limit_of(model, budget, window, self.settings)
-        has_tool = self.interface in ("tool", "both") and not self.observing
-        fields = fields_of(tools, parameters, own_tool=has_tool)
-        pinned = self.settings.pinned if head is None else head
+        fields = fields_of(tools, parameters, own_tool=terms.has_tool)
+        means = Means(
+            journal=journal or VolatileJournal(),
+            dialect=dialect or OpenAIChat(),
+            meter=meter or Meter(),
+            profile=profile,
+            checks=checks,
+            fallback=fallback,
+            on_event=on_event,
+            on_escalation=on_escalation,
+        )
         self._closed = False
-        self._mirror = self._file(path, name)
+        self._mirror = mirror_of(terms, Path(path) if path else None)
         try:
-            beginning = Beginning(
-                dialect or OpenAIChat(),
-                meter or Meter(),
-                fields,
-                section=self._section(steer or self.settings.steer),
-                head=pinned,
-                tag=self.tag,
-                heal=not self.observing,
-            )
-            core = self._core = Core(
-                beginning.live(messages),
-                limit=limit,
-                calibration=Calibration(family_factor(model)),
-                journal=journal or VolatileJournal(),
-                checks=checks,
-                observe=self.observing,
-                whole_head=pinned is None,
-                on_event=on_event,
-                on_escalation=on_escalation,
-            )
-            self._controller = Controller(core, self.settings, self.tag, fallback)
-            self._controller.check_room()
-            window_on = FileWindow(core, self._mirror, own_gate) if self._mirror else None
-            self._edits = Edits(
-                core,
-                self._controller,
-                window_on,
-                gate=own_gate,
-                tag=self.tag,
-                has_tool=has_tool,
-            )
-            self._wire = Wire(profile)
-            self._engine = Engine(core, self._controller, self._edits, self._wire, tag=self.tag)
-            self._views = Views(self._engine, beginning, messages)
+            if self._mirror:
+                terms = replace(terms, context_file=str(self._mirror.path))
+            terms = replace(terms, section=section_of(terms, steer or settings.steer))
+            beginning = beginning_of(terms, means, fields)
+            live = beginning.live(messages)
+            means.journal.record(Opened(terms.values()))
+            engine = assemble(terms, means, live, self._mirror)
+            self._hold(terms, engine, Views(engine, beginning, messages))
         except BaseException:
             self.close()
             raise
 
-    def _file(self, path: str | Path | None, name: str) -> Mirror | None:
-        if self.interface not in ("file", "both"):
-            return None
-        attributes = self.settings.file_attributes
-        return Mirror(Path(path) if path else None, name=name, attributes=attributes)
+    def _hold(self, terms: Terms, engine: Engine, views: Views) -> None:
+        self.settings = terms.settings
+        self.model = terms.model
+        self.tag = terms.tag
+        self.observing = terms.observing
+        self.interface = terms.interface
+        self._engine = engine
+        self._core = engine.core
+        self._controller = engine.controller
+        self._edits = engine.edits
+        self._wire = engine.wire
+        self._views = views
 
-    def _section(self, steer: str) -> str:
-        """What the system prompt is told; nothing where nothing can be edited."""
-        if self.observing or self.interface == "none":
-            return ""
-        return prompts.system_section(
-            str(self._mirror.path) if self._mirror else "",
-            interface=cast("Literal['file', 'tool', 'both']", self.interface),
-            tag=self.tag,
-            steer=steer,
+    @classmethod
+    def resume(
+        cls,
+        journal: SQLiteJournal,
+        *,
+        budget: int | None = None,
+        window: int | None = None,
+        settings: Settings | None = None,
+        path: str | Path | None = None,
+        profile: Profile = OPENAI_CHAT,
+        checks: Sequence[Check] = (),
+        fallback: Policy | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        on_escalation: Callable[[RewriteBudgetViolation], None] | None = None,
+        notice: str = "",
+    ) -> Self:
+        """Take a session up again where its journal leaves it: the same turns under the same numbers,
+        and the next request begins with the very bytes of the last one.
+
+        A call that was open when the process ended gets one result that says so; edits that were
+        applied and not told of are told of; an edit of the context file that nobody read is kept for
+        the record and not taken over. All of it is written down, so the next time finds nothing to
+        heal.
+
+        Args:
+            journal: the session's journal, open to write; it brings the wire format and the meter, which
+                must count as the one that the session began with.
+            budget, window: for another limit; by default it stays.
+            settings: other numbers; by default they stay. Nothing that the system prompt says of the
+                context changes.
+            path: another directory for the context file; the system prompt then names the new place,
+                so the server reads everything anew.
+            profile, checks, fallback, on_event, on_escalation: as for a new session.
+            notice: a line for the model, which it reads with the next result.
+
+        Raises:
+            ContextFileError: the context file cannot be made at its place.
+            JournalError: the journal cannot be read or written, or holds no session.
+        """
+        means = Means(
+            journal=journal,
+            dialect=journal.dialect,
+            meter=journal.meter,
+            profile=profile,
+            checks=checks,
+            fallback=fallback,
+            on_event=on_event,
+            on_escalation=on_escalation,
         )
+        session = cls.__new__(cls)
+        session._closed, session._mirror = False, None
+        resumption = Resumption(journal, means, settings=settings, budget=budget, window=window)
+        try:
+            session._mirror = resumption.mirror(Path(path) if path else None)
+            engine = resumption.engine(notice)
+            session._hold(resumption.terms, engine, Views(engine, resumption.beginning, (), resumption.past))
+        except BaseException:
+            session.close()
+            raise
+        return session
 
     # -- the loop --------------------------------------------------------------------------------
 
@@ -281,6 +331,23 @@ class Session(Facts):
         said = self._edits.by_tool(arguments)
         return self._views.receipt(said if isinstance(said, str) else self._edits.line(said))
 
+    def undo_since(self, revision: int) -> Receipt:
+        """Take back every revision after that one, as one revision: the context as it was then, with
+        what was said since.
+
+        Args:
+            revision: the number of the last revision that stays; 0 for none.
+
+        Returns:
+            the receipt.
+
+        Raises:
+            UndoError: there is no such revision, or none after it, or the result would not fit the
+                limit.
+        """
+        self._must_be_open()
+        return undo_since(self._core, revision)
+
     def undo(self, revision: int) -> Receipt:
         """Take a revision back.
 
@@ -323,6 +390,10 @@ class Session(Facts):
         self._engine.must_be_settled()
         if self.phase is Phase.RUNNING and not self._engine.done:
             self._controller.end(why)
+
+    def tell(self, event: Event) -> None:
+        """Record an event of the client's own beside the session's, and pass it on to `on_event`."""
+        self._core.tell(event)
 
     def close(self) -> None:
         """Remove the context file. The session's record stays readable."""

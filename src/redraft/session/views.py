@@ -8,11 +8,14 @@ from redraft.budget import Phase
 from redraft.context import digest
 from redraft.dialects import Content, Native
 from redraft.errors import SessionStateError
+from redraft.events import StartedOver
 from redraft.session.beginning import Beginning
 from redraft.session.edits import plan_tokens
 from redraft.session.engine import Engine
-from redraft.session.history import ClientHistory
+from redraft.session.history import ClientHistory, Known
+from redraft.session.past import Past
 from redraft.session.window import Look
+from redraft.store import Seen
 
 __all__ = ["Views"]
 
@@ -26,23 +29,41 @@ class Views:
         engine: the session's moving parts.
         beginning: makes a context from messages.
         messages: what the client has sent already.
+        past: what the record says of an earlier process, if there was one.
 
     Attributes:
         blank: whether the client has not sent anything yet.
     """
 
-    def __init__(self, engine: Engine, beginning: Beginning, messages: Sequence[object]) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        beginning: Beginning,
+        messages: Sequence[object],
+        past: Past | None = None,
+    ) -> None:
         self._engine = engine
         self._beginning = beginning
-        self._history = ClientHistory(self._shown, messages)
-        self.blank = not messages
+        known = past.seen if past else ()
+        self._history = ClientHistory(
+            self._shown, messages, [Known(bytes.fromhex(exact), shown) for exact, shown in known]
+        )
+        self._recorded = len(known)
+        self.blank = not (engine.core.live.turns if past else messages)
+        if past is not None and self._recorded:
+            self._history.gave(engine.wire.sent)
         self._receipts: set[str] = set()
 
     def view(self, messages: Sequence[object], prompt_tokens: int) -> list[Native]:
         """See `Session.view`."""
         engine = self._engine
         engine.must_be_settled()
+        if not messages:
+            raise SessionStateError("there is nothing to ask yet; give the client's messages.")
         new = self._history.new(messages)
+        if new is None:
+            self._recorded = 0
+        self._note()
         if new is None:
             self._rebase(messages)
         elif new:
@@ -56,6 +77,15 @@ class Views:
         sent: list[Native] = request["messages"]
         self._history.gave(sent)
         return sent
+
+    def _note(self) -> None:
+        """Record what of the client's history is new, so that another process knows it."""
+        known = self._history.known
+        if len(known) != self._recorded:
+            start = min(self._recorded, len(known))
+            marks = tuple((mark.exact.hex(), mark.shown) for mark in known[start:])
+            self._engine.core.journal.record(Seen(start, marks))
+            self._recorded = len(known)
 
     def append(self, messages: Sequence[object]) -> None:
         """See `Session.append`."""
@@ -81,6 +111,8 @@ class Views:
         live = self._beginning.live(messages, first=first, open_end=True)
         engine.edits.discard(REWRITTEN)
         core.restart(live)
+        if not self.blank:
+            core.tell(StartedOver(core.round, len(live.turns), core.used))
         self.blank = False
         engine.controller.resume()
 

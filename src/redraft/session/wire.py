@@ -66,6 +66,11 @@ class Wire:
         self._turns, self._joined, self._sent = turns, joined, sent
         self._marks = [(0, 0), (len(joined), len(sent))] if joined else [(0, 0)]
 
+    @property
+    def sent(self) -> list[Native]:
+        """The list that was sent last."""
+        return list(self._sent)
+
     def preview(self, live: Live) -> list[Native]:
         """The messages of the next request for `live`; calls that wait for their results stay as
         they are. Nothing is remembered."""

@@ -7,7 +7,7 @@ nothing has changed: that is how a full disk loses nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from redraft.context import Commit, Refusal, Row, Turn
@@ -21,6 +21,7 @@ __all__ = [
     "Committed",
     "EditSpan",
     "Entry",
+    "Handed",
     "Held",
     "Journal",
     "Mended",
@@ -29,6 +30,7 @@ __all__ = [
     "Pinned",
     "Refused",
     "Rehomed",
+    "Seen",
     "Sent",
     "Started",
     "Stated",
@@ -92,25 +94,38 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
-    """A tool's output as it came: where the context will hold it cut or escaped, and where other
-    calls of the round still run, so that nothing that was done has to be done again.
+class Handed:
+    """The result of one call of a round while others still run, so that nothing that was done is
+    lost, or done again, where the process ends before they have theirs.
 
     Attributes:
         round: the round's number.
-        answers: the id of the call that it answers.
-        text: all of it.
-        place: the call's place in its turn, where the round's other results are still to come.
+        place: the call's place in its turn.
+        text: the output as it came.
         exit_code: the command's exit code, 0 for success.
         timed_out: whether the command was killed for taking too long.
     """
 
     round: int
-    answers: str
+    place: int
     text: str
-    place: int | None = None
     exit_code: int = 0
     timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A tool's output as it came, where the context will hold it cut or escaped.
+
+    Attributes:
+        round: the round's number.
+        answers: the id of the call that it answers.
+        text: all of it.
+    """
+
+    round: int
+    answers: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +176,19 @@ class Pinned:
     """Which turns are pinned from here on, by number, beside the prefix."""
 
     numbers: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a client that owns the loop has sent so far, to tell new messages from old ones.
+
+    Attributes:
+        start: how many messages were known before; what was known behind them is not any more.
+        marks: for each further message two digests: of its values, and of what a reader sees of it.
+    """
+
+    start: int
+    marks: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +278,7 @@ class Stated:
     losses: int = 0
     grew: int = 0
     free_rounds: int = 0
-    notices: tuple[str, ...] = field(default=())
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,12 +300,14 @@ Entry = (
     | Answered
     | Appended
     | Committed
+    | Handed
     | Held
     | Opened
     | Output
     | Pinned
     | Refused
     | Rehomed
+    | Seen
     | Sent
     | Started
     | Stated

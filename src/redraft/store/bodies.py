@@ -7,12 +7,13 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from redraft.context import Origin, Turn
 from redraft.dialects import Call, Content, Dialect, Native, Part
 from redraft.errors import DialectError, JournalError
+from redraft.store.encoding import flat
 
 __all__ = ["Bodies"]
 
@@ -22,6 +23,7 @@ _PACK_FROM = 256
 _PACK_LEVEL = 3
 """Measured on outputs of 2-60 KB: level 6 saves 4 % more bytes and takes twice the time."""
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 _SHOWN = ("text", "calls", "parts", "answers", "hidden")
 
 
@@ -65,7 +67,7 @@ class Bodies:
             JournalError: it is no JSON.
         """
         try:
-            data = json.dumps(value, separators=(",", ":")).encode("ascii")
+            data = _ENCODER.encode(value).encode("ascii")
         except (TypeError, ValueError, RecursionError) as error:
             raise JournalError(
                 f"a request holds what JSON cannot ({error}), so it cannot be recorded; give messages, "
@@ -236,8 +238,8 @@ class Bodies:
 
 def _shown(content: Content) -> dict[str, Any]:
     values = {name: getattr(content, name) for name in _SHOWN}
-    values["calls"] = [asdict(call) for call in content.calls]
-    values["parts"] = [asdict(part) for part in content.parts]
+    values["calls"] = [flat(call) for call in content.calls]
+    values["parts"] = [flat(part) for part in content.parts]
     return values
 
 

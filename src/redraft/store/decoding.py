@@ -36,6 +36,7 @@ from redraft.store.base import (
     Committed,
     EditSpan,
     Entry,
+    Handed,
     Held,
     Mended,
     Opened,
@@ -43,6 +44,7 @@ from redraft.store.base import (
     Pinned,
     Refused,
     Rehomed,
+    Seen,
     Sent,
     Started,
     Stated,
@@ -75,12 +77,14 @@ class Decoder:
             "answered": _answered,
             "appended": self._appended,
             "committed": self._committed,
+            "handed": lambda values: Handed(**{**values, "text": refs.load_value(values["text"])}),
             "held": self._held,
             "opened": lambda values: Opened(refs.load_value(values["values"])),
             "output": lambda values: Output(**{**values, "text": refs.load_value(values["text"])}),
             "pinned": self._pinned,
             "refused": self._refused,
             "rehomed": self._rehomed,
+            "seen": _seen,
             "sent": self._sent,
             "started": self._started,
             "stated": lambda values: Stated(**_frozen(values)),
@@ -210,6 +214,10 @@ class Decoder:
 
 def _is_body(value: object) -> bool:
     return isinstance(value, dict) and value.keys() == {"body"}
+
+
+def _seen(values: Values) -> Seen:
+    return Seen(values["start"], tuple((exact, shown) for exact, shown in values["marks"]))
 
 
 def _answered(values: Values) -> Answered:

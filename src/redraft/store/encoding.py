@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import MISSING, fields
+from functools import cache
 from typing import Any, Protocol
 
 from redraft.context import Draft, Move, Refusal, Revision, Turn
@@ -15,19 +16,21 @@ from redraft.store.base import (
     Appended,
     Committed,
     Entry,
+    Handed,
     Held,
     Opened,
     Output,
     Pinned,
     Refused,
     Rehomed,
+    Seen,
     Sent,
     Started,
     Stated,
     Told,
 )
 
-__all__ = ["References", "Values", "encode", "kind_of"]
+__all__ = ["References", "Values", "encode", "flat", "kind_of"]
 
 Values = dict[str, Any]
 
@@ -39,12 +42,14 @@ _KINDS: Mapping[type[Any], str] = {
     Answered: "answered",
     Appended: "appended",
     Committed: "committed",
+    Handed: "handed",
     Held: "held",
     Opened: "opened",
     Output: "output",
     Pinned: "pinned",
     Refused: "refused",
     Rehomed: "rehomed",
+    Seen: "seen",
     Sent: "sent",
     Started: "started",
     Stated: "stated",
@@ -80,6 +85,26 @@ class References(Protocol):
         """The value kept under a key."""
 
 
+@cache
+def _names(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
+    """The fields of a dataclass with their defaults."""
+    return tuple((field.name, field.default) for field in fields(kind))
+
+
+def flat(item: Any) -> Values:
+    """The fields of a dataclass that holds plain values. (`asdict` copies each of them, slowly.)"""
+    return {name: getattr(item, name) for name, _ in _names(type(item))}
+
+
+def _told_apart(state: Stated) -> Values:
+    """What is not as it was at the beginning of a session: most of it is."""
+    return {
+        name: value
+        for name, default in _names(Stated)
+        if (value := getattr(state, name)) != default or default is MISSING
+    }
+
+
 def kind_of(entry: Entry) -> str:
     """The word that the log calls this kind of entry by."""
     return _KINDS[type(entry)]
@@ -104,20 +129,22 @@ def encode(entry: Entry, refs: References) -> Values:
             return _committed(entry, refs)
         case Refused():
             return _refused(entry, refs)
-        case Output():
-            return {**asdict(entry), "text": refs.value(entry.text)}
+        case Handed() | Output():
+            return {**flat(entry), "text": refs.value(entry.text)}
         case Pinned():
             return {"numbers": sorted(entry.numbers)}
         case Rehomed():
             return {"turns": _turns(entry.turns, refs), "path": entry.path}
+        case Seen():
+            return {"start": entry.start, "marks": [list(mark) for mark in entry.marks]}
         case Sent():
             return _sent(entry, refs)
         case Answered():
-            return {"round": entry.round, "usage": asdict(entry.usage) if entry.usage else None}
+            return {"round": entry.round, "usage": flat(entry.usage) if entry.usage else None}
         case Stated():
-            return asdict(entry)
+            return _told_apart(entry)
         case Account():
-            return asdict(entry.row)
+            return flat(entry.row)
         case Told():
             return _event(entry.event, refs)
 
@@ -158,11 +185,11 @@ def _committed(entry: Committed, refs: References) -> Values:
         "edit_calls": list(entry.edit_calls),
         "edit_spans": [[span.place, span.start, span.end] for span in entry.edit_spans],
         "moves": [_move(move, refs) for move in commit.moves],
-        "receipt": asdict(commit.receipt),
+        "receipt": flat(commit.receipt),
         "revision": _revision(commit.revision, refs),
         "plans": sorted(commit.live.plans),
-        "deltas": asdict(commit.deltas),
-        "reach": asdict(commit.reach),
+        "deltas": flat(commit.deltas),
+        "reach": flat(commit.reach),
     }
 
 
@@ -204,7 +231,7 @@ def _refused(entry: Refused, refs: References) -> Values:
 def _refusal(refusal: Refusal, refs: References) -> Values:
     violation = refusal.violation
     return {
-        "receipt": asdict(refusal.receipt),
+        "receipt": flat(refusal.receipt),
         "revision": _revision(refusal.revision, refs),
         "violation": None if violation is None else str(violation),
     }
@@ -216,5 +243,5 @@ def _event(event: Event, refs: References) -> Values:
         name: {"body": refs.value(value)}
         if isinstance(value, str) and len(value) > _LONG
         else value
-        for name, value in event.as_dict().items()
+        for name, value in {"type": event.type, **flat(event)}.items()
     }

@@ -22,9 +22,9 @@ from redraft.store.base import (
     Appended,
     Committed,
     Entry,
+    Handed,
     Held,
     Opened,
-    Output,
     Pinned,
     Refused,
     Rehomed,
@@ -50,13 +50,14 @@ from redraft.tokens import Meter
 
 __all__ = ["Logged", "Recorded", "SQLiteJournal", "Tail"]
 
-_PROMPT = (Appended, Committed, Pinned, Refused, Rehomed, Sent, Started)
+_PROMPT = (Appended, Committed, Handed, Pinned, Refused, Rehomed, Sent, Started)
 """Entries that somebody relies on once they are recorded. What a session and its watchers only note
 down becomes durable with the next of these, in the same transaction."""
 
 _MOST_WAITING = 64
 _PACK_FROM = 1_024
 _PAGE = 256
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ class SQLiteJournal:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.directory = Path(directory)
-        self._meter = meter
+        self._meter = meter or Meter()
         self._clock = clock
         self._owner = os.getpid()
         self._guard = threading.RLock()
@@ -149,6 +150,18 @@ class SQLiteJournal:
     def writable(self) -> bool:
         """Whether this journal holds the right to write and is open."""
         return self._lock is not None
+
+    @property
+    def blank(self) -> bool:
+        """Whether nothing was recorded so far."""
+        with self._guard, reading():
+            query = "SELECT EXISTS (SELECT 1 FROM entry)"
+            return not (self._waiting or self._database.execute(query).fetchone()[0])
+
+    @property
+    def meter(self) -> Meter:
+        """Counts what comes after the entries in the file."""
+        return self._meter
 
     @property
     def dialect(self) -> Dialect:
@@ -205,7 +218,7 @@ class SQLiteJournal:
             for at, entry in entries:
                 if isinstance(entry, Opened):
                     self._put_meta({"dialect": self._dialect.name})
-                text = json.dumps(encode(entry, self._bodies), separators=(",", ":"))
+                text = _ENCODER.encode(encode(entry, self._bodies))
                 data: str | bytes = text
                 if len(text) >= _PACK_FROM:
                     data = zlib.compress(text.encode())
@@ -293,8 +306,7 @@ class SQLiteJournal:
         return Decoder(self._bodies, self._empty)
 
     def _empty(self, frame: Frame, tokens: int) -> Live:
-        meter = self._meter or Meter()
-        return Live(self._dialect, meter, frame, (), 0, tokens, 1, frame_tokens=tokens)
+        return Live(self._dialect, self._meter, frame, (), 0, tokens, 1, frame_tokens=tokens)
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -368,8 +380,6 @@ def _is_prompt(entry: Entry) -> bool:
     match entry:
         case Held(contents=contents):  # once they are in the context they need no telling
             return bool(contents)
-        case Output(place=place):
-            return place is not None
         case Told(event=event):
             return isinstance(event, CommandStarted)
     return isinstance(entry, _PROMPT)

@@ -36,14 +36,14 @@ def unbroken() -> Iterator[None]:
     try:
         _held.append(True)
         for number in _SIGNALS:
-            handler = signal.getsignal(number)
-            if callable(handler):
-                kept[number] = handler
+            old = signal.getsignal(number)
+            if callable(old):
+                kept[number] = old
                 signal.signal(number, note)
         yield
     finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
+        for heard, handler in kept.items():
+            signal.signal(heard, handler)
         _held.clear()
-        for number, frame in came:
-            kept[number](number, frame)
+        for heard, frame in came:
+            kept[heard](heard, frame)

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from redraft.context import Change, Draft, Gate, Insert, Live, Origin, Revision, Turn, mark, visible
 from redraft.context.turn import edited_origin
@@ -152,9 +152,7 @@ class _Drafts:
             self._replace(turn, str(find), text)
 
     def _turn(self, number: object) -> Turn:
-        if isinstance(number, str) and number.strip().isdecimal():
-            number = int(number)
-        turn = None if isinstance(number, bool) else self.turns.get(cast("int", number))
+        turn = self.turns.get(_whole(number))
         if turn is None:
             known = list(self.turns)
             span = f"{known[0]} to {known[-1]}" if known else "none yet"
@@ -208,6 +206,13 @@ class _Drafts:
         content = turn.content
         written = self.live.dialect.write(content, text, content.calls, content.parts)
         return self.live.draft(written, edited_origin(turn))
+
+
+def _whole(number: object) -> int:
+    """A turn's number, as a number or as text; 0, which no turn has, for anything else."""
+    if isinstance(number, str) and len(number) < 20 and number.strip().isdecimal():
+        return int(number)
+    return number if isinstance(number, int) and not isinstance(number, bool) else 0
 
 
 def _spots(text: str, find: str) -> list[tuple[int, int]]:

@@ -44,7 +44,7 @@ def read(source: Source) -> Recording:
             except Loose as error:
                 raise source.error(row.line, str(error)) from error
     threads = ThreadDraft.all_done(reader.drafts)
-    return Recording(source.path, "claude-code", threads, (*source.notes, FRAME))
+    return Recording(source.path, "claude-code", threads, (*source.notes, FRAME), marked=2)
 
 
 @dataclass

@@ -1,0 +1,319 @@
+"""What a session's record says of it: everything that a process must know to go on from there.
+
+Reads the log once, from its start, and does nothing else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from redraft import prompts
+from redraft.budget import Phase
+from redraft.context import Commit, Gate, Live, Origin, Receipt, Revision, Row, Status, Turn
+from redraft.dialects import Content
+from redraft.errors import JournalError
+from redraft.events import EditJudged, Event, HandedOver, PhaseChanged, ReplyRead, RoundEnded
+from redraft.session.controller import LOSSES
+from redraft.session.core import Judged
+from redraft.store import (
+    Account,
+    Answered,
+    Appended,
+    Committed,
+    Entry,
+    Handed,
+    Held,
+    Opened,
+    Refused,
+    Rehomed,
+    Seen,
+    Sent,
+    SQLiteJournal,
+    Started,
+    Stated,
+    Told,
+)
+
+__all__ = ["Owed", "Past", "past_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """What the door answered and no event tells: the process ended in between.
+
+    Attributes:
+        receipt: the answer.
+        revision: what was proposed.
+        number: the revision's number, 0 where it did not commit.
+        commit: the commit, where it did.
+    """
+
+    receipt: Receipt
+    revision: Revision
+    number: int = 0
+    commit: Commit | None = None
+
+
+@dataclass(slots=True)
+class Past:
+    """A session as its record leaves it.
+
+    Attributes:
+        live: its live context.
+        state: how its budget stands.
+        values: what it was set up with.
+        round: the number of its last round.
+        commits, revisions: the revisions that passed, by number; the number of the last one.
+        generation, sent_generation, known_generation: how often the context was changed: in all, when
+            the last request was sent, when the last answered one was.
+        receipts, rejections: what became of every proposal; how many were rejected, by source.
+        waiting: what the model was not told yet of its edits.
+        owed: what nobody was told.
+        rows, row: the ledger's closed rows; what has happened since the last one.
+        plan: raw tokens of rationale and command of the edits since then.
+        done: whether the model has given its final answer.
+        reply: the number of the newest turn that the session itself asked for; 0 for none.
+        reply_owed: the answer that was read and that no event tells.
+        round_open: whether the round of that turn has not ended.
+        edited: places of its calls that were edits and passed.
+        handed: results of its calls, by place, that came while others still ran.
+        held: what the client said meanwhile.
+        seen: digests of what a client that owns the loop has sent.
+        sent, sent_turns: the last request, and its turns.
+        shown: the live context as the file may have shown it since.
+    """
+
+    live: Live
+    state: Stated
+    values: Mapping[str, Any] = field(default_factory=dict)
+    round: int = 0
+    commits: dict[int, Commit] = field(default_factory=dict)
+    revisions: int = 0
+    generation: int = 0
+    sent_generation: int = 0
+    known_generation: int = 0
+    receipts: list[Receipt] = field(default_factory=list)
+    rejections: Counter[str] = field(default_factory=Counter)
+    waiting: list[Judged] = field(default_factory=list)
+    owed: list[Owed] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    row: Row | None = None
+    plan: int = 0
+    done: bool = False
+    reply: int = 0
+    reply_owed: Answered | None = None
+    round_open: bool = False
+    edited: set[int] = field(default_factory=set)
+    handed: dict[int, Handed] = field(default_factory=dict)
+    held: tuple[Content, ...] = ()
+    seen: list[tuple[str, str]] = field(default_factory=list)
+    sent: Sent | None = None
+    sent_turns: tuple[Turn, ...] = ()
+    shown: list[Live] = field(default_factory=list)
+
+
+def past_of(journal: SQLiteJournal) -> Past:
+    """Read a session's record.
+
+    Raises:
+        JournalError: it cannot be read, or there is no session in it.
+    """
+    tail = journal.tail()
+    opened: Opened | None = None
+    reader: _Reader | None = None
+    for recorded in tail.new():
+        entry, live = recorded.entry, tail.live
+        if isinstance(entry, Opened):
+            opened = entry
+        if live is None or opened is None:
+            continue
+        if reader is None:
+            reader = _Reader(Past(live, _begun(opened.values), opened.values))
+        else:
+            reader.read(entry, live)
+    if reader is None:
+        raise JournalError("this journal holds no session; nothing was sent, so start the run again.")
+    return reader.past
+
+
+def _begun(values: Mapping[str, Any]) -> Stated:
+    """How a budget stands at the beginning."""
+    try:
+        return Stated(0, values["limit"], values["family"])
+    except KeyError as error:
+        raise JournalError(
+            f"the run does not say how it was set up (no {error}); start it again."
+        ) from error
+
+
+class _Reader:
+    """Takes note of one entry after the other."""
+
+    def __init__(self, past: Past) -> None:
+        self.past = past
+        self._answered = False
+        self._last: Entry | None = None
+
+    def read(self, entry: Entry, live: Live) -> None:
+        """Take note of `entry`, after which the live context is `live`."""
+        past, before = self.past, self.past.live
+        past.live = live
+        if live is not before:
+            past.shown.append(live)
+        match entry:
+            case Opened(values=values):
+                past.values = values
+            case Started():
+                past.generation += 1
+                past.commits.clear()
+                self._account(before, intake=live.tokens, freed=before.tokens)
+            case Appended():
+                self._appended(entry, before)
+            case Committed():
+                self._committed(entry, before)
+            case Refused():
+                self._refused(entry)
+            case Rehomed(turns=turns):
+                came = sum(turn.tokens for turn in turns)
+                self._account(before, intake=came, freed=before.tokens + came - live.tokens)
+            case Held(contents=contents):
+                past.held = contents
+            case Handed(place=place):
+                past.handed[place] = entry
+            case Seen(start=start, marks=marks):
+                past.seen[start:] = marks
+            case Sent():
+                past.sent, past.sent_turns, past.shown = entry, live.turns, [live]
+                past.sent_generation = past.generation
+            case Answered():
+                past.round, past.reply_owed = entry.round, entry
+                past.known_generation = past.sent_generation
+                self._answered = True
+            case Stated():
+                past.state, past.round = entry, entry.round
+            case Account(row=row):
+                past.rows.append(row)
+                past.round = max(past.round, row.round)
+                past.row, past.plan = None, 0
+            case Told(event=event):
+                self._told(event)
+        self._last = entry
+
+    # -- turns -----------------------------------------------------------------------------------
+
+    def _appended(self, entry: Appended, before: Live) -> None:
+        past, turns = self.past, entry.turns
+        grown = past.live.tokens - before.tokens
+        self._account(before, intake=grown - entry.measured, measurement=entry.measured)
+        if self._answered:
+            self._answered = False
+            calls = turns[-1].content.calls
+            past.reply, past.round_open, past.done = turns[-1].number, bool(calls), not calls
+            past.handed.clear()
+            past.edited.clear()
+        elif any(turn.origin is Origin.ORIGINAL and turn.role != "tool" for turn in turns):
+            past.done = False
+            if past.state.phase == Phase.STOPPED:  # the client has more to say
+                self._phase(Phase.RUNNING, "")
+        if any(turn.role == "tool" for turn in turns):
+            past.waiting.clear()
+            past.handed.clear()
+            past.state = replace(past.state, notices=())
+
+    def _account(self, before: Live, **causes: int) -> None:
+        past = self.past
+        past.row = (past.row or Row(past.round, before.tokens)).add(**causes)
+
+    # -- revisions -------------------------------------------------------------------------------
+
+    def _committed(self, entry: Committed, before: Live) -> None:
+        past, commit = self.past, entry.commit
+        past.commits[entry.number] = commit
+        past.revisions = entry.number
+        past.edited.update(entry.edit_calls)
+        past.generation += 1
+        self._account(before, freed=commit.deltas.freed, rewrite=commit.deltas.replacement)
+        past.owed.append(Owed(commit.receipt, commit.revision, entry.number, commit))
+        if commit.revision.author == "model":
+            past.plan += commit.revision.plan_tokens
+            past.state = _edited(past.state, commit, str(past.values.get("tag", "")))
+        elif commit.revision.source == "rollback":
+            past.state = _rolled_back(past.state, commit)
+
+    def _refused(self, entry: Refused) -> None:
+        past, tokens = self.past, self.past.live.tokens
+        if entry.refusal is not None:
+            revision = entry.refusal.revision
+            past.plan += revision.plan_tokens if revision.author == "model" else 0
+            past.owed.append(Owed(entry.refusal.receipt, revision))
+        elif not self._told_already(entry.rule):
+            receipt = Receipt(Status.REJECTED, tokens, tokens, entry.rule)
+            past.owed.append(Owed(receipt, Revision("model", "file")))
+
+    def _told_already(self, rule: str) -> bool:
+        """Whether the entry before told of this refusal: the rejected bytes come after it."""
+        match self._last:
+            case Told(event=EditJudged(status=Status.REJECTED, source="file", rule=told)):
+                return told == rule
+        return False
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def _told(self, event: Event) -> None:
+        past = self.past
+        match event:
+            case EditJudged():
+                self._judged(event)
+            case PhaseChanged(phase=phase, why=why):
+                self._phase(Phase(phase), why)
+            case HandedOver():
+                past.state = replace(past.state, losses=0)
+            case ReplyRead():
+                past.reply_owed = None
+            case RoundEnded():
+                past.round_open = False
+
+    def _judged(self, event: EditJudged) -> None:
+        past, tokens = self.past, self.past.live.tokens
+        if past.owed:
+            receipt = past.owed.pop(0).receipt
+        else:
+            receipt = Receipt(Status(event.status), tokens, tokens, event.rule, past.state.limit)
+        past.receipts.append(receipt)
+        past.rejections[event.source] += receipt.status is Status.REJECTED
+        # What a client's own tool call was answered with, it was told by the client.
+        inside = past.live.open_at < len(past.live.turns)
+        if event.author == "model" and (inside or event.source == "file"):
+            past.waiting.append(Judged(receipt, event.number))
+
+    def _phase(self, phase: Phase, why: str) -> None:
+        past = self.past
+        again = past.state.phase == Phase.STOPPED and phase is Phase.RUNNING
+        past.state = replace(past.state, phase=str(phase), why=why)
+        if again:
+            past.state = replace(past.state, rollbacks=0, since_edit=0)
+
+
+def _edited(state: Stated, commit: Commit, tag: str) -> Stated:
+    """What an edit of the model's does to the budget, as `Controller` and `Edits` have it."""
+    grew = state.grew + 1 if commit.receipt.status is Status.GREW else 0
+    state = replace(state, since_edit=0, grew=grew)
+    if commit.revision.gate is not Gate.CONSERVE:
+        return state
+    losses = state.losses + 1 if commit.deltas.net <= 0 else 0
+    notices = (*state.notices, prompts.handover_notice(tag)) if losses == LOSSES else state.notices
+    return replace(state, losses=losses, notices=notices)
+
+
+def _rolled_back(state: Stated, commit: Commit) -> Stated:
+    """What a rollback does to it."""
+    new = [move.new.number for move in commit.moves if move.old is None and move.new is not None]
+    return replace(
+        state,
+        rollbacks=state.rollbacks + 1,
+        since_edit=state.since_edit + 1,
+        notice=new[-1] if new else state.notice,
+    )

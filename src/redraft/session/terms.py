@@ -1,0 +1,87 @@
+"""What a session was set up with, as far as it is plain values: recorded, so that it can be resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from redraft.errors import JournalError
+from redraft.settings import Settings
+
+__all__ = ["Terms"]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The values of a session that no turn says.
+
+    Attributes:
+        model: the model's name.
+        tag: what marks redraft's own words.
+        interface: how the model edits its context.
+        observing: whether nothing is changed.
+        gate: the rule on size for the model's edits.
+        name: the agent's name, part of the context file's name.
+        pinned: how many leading turns are pinned; None for the system prompts and the task.
+        limit: tokens that the context may hold.
+        family: how the model's tokens compare with ours.
+        settings: all other numbers.
+        section: what the system prompt was told about the context.
+        context_file: the file's path, as the system prompt names it; "" for none.
+        private: whether the file's directory is a temporary one of the session's own.
+    """
+
+    model: str
+    tag: str
+    interface: str
+    observing: bool
+    gate: str
+    name: str
+    pinned: int | None
+    limit: int
+    family: float
+    settings: Settings
+    section: str = ""
+    context_file: str = ""
+    private: bool = False
+
+    @property
+    def has_file(self) -> bool:
+        """Whether there is a context file."""
+        return self.interface in ("file", "both")
+
+    @property
+    def has_tool(self) -> bool:
+        """Whether the model has the tool `edit_context`."""
+        return self.interface in ("tool", "both") and not self.observing
+
+    def values(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """From the plain values; what this version does not know is left out.
+
+        Raises:
+            JournalError: something is missing.
+        """
+        known = {field.name for field in fields(cls)}
+        given = {name: value for name, value in values.items() if name in known}
+        try:
+            return cls(**{**given, "settings": _settings(values["settings"])})
+        except (KeyError, TypeError) as error:
+            raise JournalError(
+                f"the run does not say how it was set up ({error}); start it again."
+            ) from error
+
+
+def _settings(values: Mapping[str, Any]) -> Settings:
+    known = {field.name for field in fields(Settings)}
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if name in known
+    }
+    return Settings(**given)
