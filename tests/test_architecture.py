@@ -23,6 +23,7 @@ PURE = (
     "context",
     "contextfile/blocks.py",
     "contextfile/format.py",
+    "cost",
     "dialects",
     "errors.py",
     "events",
@@ -42,6 +43,7 @@ VALUES_ONLY = {
 """What a pure room may import. `io` is here for bytes in memory; the built-in `open` is not."""
 
 EXCEPTIONS = {
+    "cost/genai_prices.py": {"datetime", "importlib"},  # an optional look into a price list
     "prompts/tags.py": {"random"},  # a session's tag; the session may hand in its own chance
     "tokens/counter.py": {"importlib", "threading", "tiktoken"},  # finds the fast counter, once
     "tokens/memory.py": {"threading"},  # a lock around the counts
@@ -49,7 +51,7 @@ EXCEPTIONS = {
 }
 FORBIDDEN_CALLS = frozenset({"open", "print", "input", "eval", "exec", "compile", "__import__"})
 
-MOST_LINES = 600
+MOST_LINES = {"src": 600, "bench": 600, "tests": 700}  # a list of cases may be a little longer
 MEDIAN_LINES = 10
 LONGEST_OF_NINE_TENTHS = 35
 
@@ -118,7 +120,8 @@ def test_a_pure_room_opens_and_prints_nothing(path: Path) -> None:
 
 def test_no_file_is_too_long_to_read() -> None:
     lines = {name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in WRITTEN}
-    assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}
+    too_long = {path: n for path, n in lines.items() if n > MOST_LINES[path.partition("/")[0]]}
+    assert too_long == {}
 
 
 def test_functions_are_short() -> None:

@@ -13,6 +13,7 @@ import ast
 import asyncio
 import inspect
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -247,3 +248,28 @@ def test_the_readme_holds_the_two_commands_that_ci_runs() -> None:
     assert len(found) == 2
     assert found[0].endswith("redraft demo")
     assert "pytest" in found[1]
+
+
+@pytest.mark.slow
+def test_the_demo_that_the_readme_shows_is_the_demo() -> None:
+    """Line by line, but for what is left out and for figures, which the session's tag moves a little."""
+    done = subprocess.run(
+        [sys.executable, "-m", "redraft.cli", "demo"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": os.environ["PATH"], "COLUMNS": "100", "NO_COLOR": "1"},
+    )
+    printed = set(map(shape, (done.stderr + done.stdout).splitlines()))
+    shown = next(
+        block.body
+        for block in blocks(ROOT / "README.md")
+        if block.body.startswith("A scripted player")
+    )
+    lines = [line for line in shown.splitlines() if line.strip() != "..."]
+    assert [line for line in lines if shape(line) not in printed] == []
+
+
+def shape(line: str) -> str:
+    """A line without its figures, bars and blanks."""
+    return re.sub(r"[\d,]+|[━╸╺ ]+", "", line)

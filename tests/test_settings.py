@@ -129,8 +129,8 @@ def test_an_empty_variable_counts_as_not_set(tmp_path: Path) -> None:
 
 
 def test_the_variable_that_commands_are_given_is_no_setting() -> None:
-    assert set(FOREIGN_VARIABLES) == {"REDRAFT_CONTEXT_FILE"}
-    assert Settings.load(None, {"REDRAFT_CONTEXT_FILE": "/x/y"}) == Settings()
+    assert set(FOREIGN_VARIABLES) == {"REDRAFT_CONTEXT_FILE", "REDRAFT_HOME"}
+    assert Settings.load(None, dict.fromkeys(FOREIGN_VARIABLES, "/x/y")) == Settings()
 
 
 @pytest.mark.parametrize("variable", ["REDRAFT_BUDGETS", "REDRAFT_budget", "REDRAFT_"])

@@ -20,8 +20,9 @@ __all__ = ["FOREIGN_VARIABLES", "PREFIX", "Settings"]
 PREFIX = "REDRAFT_"
 TABLE = "redraft"
 
-FOREIGN_VARIABLES = frozenset({"REDRAFT_CONTEXT_FILE"})
-"""Variables with our prefix that are no settings: a model's commands are given this one."""
+FOREIGN_VARIABLES = frozenset({"REDRAFT_CONTEXT_FILE", "REDRAFT_HOME"})
+"""Variables with our prefix that are no settings: a model's commands are given the first, the second
+says where runs are kept."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,10 @@ class Settings:
 
     command_timeout: float = 120.0
     """Seconds that a command may run."""
+
+    sandbox: Literal["bubblewrap", "local", "container"] = "bubblewrap"
+    """Where `redraft run` runs commands: contained by bubblewrap, with your own rights, or through a
+    container command."""
 
     def __post_init__(self) -> None:
         for name, rule in _RULES.items():
@@ -194,6 +199,7 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         "max_steps": _whole(1, 1_000_000),
         "output_cap": _whole(0, 1_000_000_000),
         "command_timeout": _seconds(0.1, 86_400),
+        "sandbox": _one_of("bubblewrap", "local", "container"),
     }
 )
 

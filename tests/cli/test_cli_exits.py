@@ -31,6 +31,8 @@ EXPECTED = {
     "ContextFileError": 4,
     "ContextOverflowError": 3,
     "DialectError": 2,
+    "JournalError": 4,
+    "JournalLockedError": 4,
     "LedgerError": 5,
     "ModelAuthError": 3,
     "ModelConnectionError": 3,
@@ -45,7 +47,7 @@ EXPECTED = {
     "SessionStateError": 5,
     "SettingsError": 2,
     "TokenizerError": 5,
-    "UndoError": 5,
+    "UndoError": 2,
 }
 
 

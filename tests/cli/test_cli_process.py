@@ -82,7 +82,7 @@ def test_a_signal_stops_commands_removes_the_file_and_reports_what_there_is(
         assert "interrupted: 2 steps of 200" in run.err
     shell, child = ((tmp_path / name).read_text().strip() for name in ("shell", "child"))
     until(lambda: not alive(shell) and not alive(child))
-    assert not Path((tmp_path / "file").read_text().strip()).parent.exists()
+    assert not Path((tmp_path / "file").read_text().strip()).exists()
 
 
 def test_ctrl_c_while_the_model_thinks(tmp_path: Path) -> None:

@@ -50,6 +50,11 @@ def one(message: Any) -> Content:
     return content
 
 
+def one_turn(*messages: Any) -> Content:
+    (content,) = contents(*messages)
+    return content
+
+
 def joined(*turns: Content) -> list[Any]:
     messages: list[Any] = CLAUDE.join(Frame(), turns)["messages"]
     return messages
@@ -376,6 +381,8 @@ def test_reasoning_can_be_taken_off_a_turn_that_is_otherwise_left_alone() -> Non
     assert bare.carriers[0]["content"][1] is turn.carriers[0]["content"][2]
     assert bare.calls == turn.calls
     assert CLAUDE.without_reasoning(bare) is bare
+    spread = one_turn(said(thought()), said(text("one"), call()))
+    assert CLAUDE.without_reasoning(spread).carriers == spread.carriers[1:]
     lonely = CLAUDE.without_reasoning(one(said(thought())))
     assert (lonely.text, lonely.carriers) == ("", (said(),))
 
@@ -424,6 +431,20 @@ def test_an_edit_of_one_text_leaves_the_others_and_their_places_alone() -> None:
     assert blocks[0] is turn.carriers[0]["content"][0]
     blocks = rewritten(turn, "before\nafter").carriers[0]["content"]
     assert blocks == [text("before"), anthropic_image(), text("after")]
+
+
+def test_a_text_that_alone_is_left_is_the_very_block_it_was() -> None:
+    turn = one(user(text("a", cache_control=MARK), anthropic_image(), text("b")))
+    for words, at in (("a", 0), ("b", 2)):
+        blocks = rewritten(turn, words).carriers[0]["content"]
+        assert [b["type"] for b in blocks] == (["text", "image"] if at == 0 else ["image", "text"])
+        assert any(block is turn.carriers[0]["content"][at] for block in blocks)
+
+
+def test_new_words_are_kept_to_the_letter_where_they_look_like_a_piece_of_the_old() -> None:
+    turn = one(user(text("a"), text("b")))
+    for words in ("\nb", "a\n", "a\n\nb", "\n", "b\na", "a\nb\n"):
+        assert rewritten(turn, words).text == words
 
 
 def test_new_words_stand_before_the_calls() -> None:
@@ -558,12 +579,18 @@ def test_a_loop_over_server_tools_counts_the_first_pass_as_the_prompt() -> None:
         {"type": "message", "input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 2},
         {"type": "message", "input_tokens": 20, "cache_read_input_tokens": 9, "output_tokens": 3},
     ]
-    usage = {"input_tokens": 30, "cache_read_input_tokens": 14, "output_tokens": 5}
+    usage = {
+        "input_tokens": 30,
+        "cache_read_input_tokens": 14,
+        "output_tokens": 5,
+        "server_tool_use": {"web_search_requests": 1},
+    }
     read = CLAUDE.read(reply(text(), usage={**usage, "iterations": passes})).usage
     assert read is not None
     assert (read.prompt, read.cached, read.output, read.comparable) == (15, 5, 5, True)
-    looped = {**usage, "server_tool_use": {"web_search_requests": 1}}
-    assert CLAUDE.read(reply(text(), usage=looped)).usage.comparable is False  # type: ignore[union-attr]
+    looped = CLAUDE.read(reply(text(), usage=usage)).usage
+    assert looped is not None
+    assert not looped.comparable
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,8 @@ def test_a_later_result_of_the_same_call_answers_it_too() -> None:
         "job#1",
         "job#1",
     ]
+    asked = model(call("job", own="x"), call("other", own="y"))
+    assert answers(asked, user(result("pending", "job"), result("final", "job"))) == ["x", "x"]
 
 
 def test_a_result_without_name_or_id_pairs_by_place_alone() -> None:
@@ -515,14 +517,14 @@ def test_the_responses_of_a_stream_are_one_reply() -> None:
     chunks = [
         reply(text("It is eas"), finish=None, usageMetadata={"promptTokenCount": 9}),
         reply(text("y."), finish=None),
+        reply(text("", thoughtSignature="s"), call(), finish="MAX_TOKENS"),
         {"usageMetadata": {"promptTokenCount": 9, "candidatesTokenCount": 5}},
-        reply(text("", thoughtSignature="s"), call(), finish="STOP"),
     ]
     read = GEMINI.read(chunks)
     assert read.content.text == "It is easy."
     assert len(read.content.carriers) == 1
     assert [c.id for c in read.content.calls] == ["bash#1"]
-    assert read.complete
+    assert not read.complete
     assert read.usage is not None
     assert (read.usage.prompt, read.usage.output) == (9, 5)
 

@@ -487,3 +487,11 @@ def test_behind_a_history_on_the_server_it_is_the_instructions() -> None:
         {"previous_response_id": "resp_1", "instructions": "SECTION"}, ("SECTION",), 1
     )
     assert same == turns
+
+
+@pytest.mark.parametrize("body", [{}, {"instructions": "Help."}, {"previous_response_id": "r"}])
+def test_it_is_added_once(body: Any) -> None:
+    told = RESPONSES.instruct(*RESPONSES.split({**body, "input": [user()]}), "SECTION")
+    assert RESPONSES.instruct(*told, "SECTION") == told
+    again = RESPONSES.split(RESPONSES.join(*told))
+    assert RESPONSES.instruct(*again, "SECTION") == again

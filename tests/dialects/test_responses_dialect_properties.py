@@ -14,6 +14,7 @@ from responses_world import RESPONSES, bodies, faults, inputs, pairs_of
 
 from redraft.context import Change, Commit, Live, Origin, Revision, commit, invert, obstacles
 from redraft.dialects import Content
+from redraft.errors import DialectError
 from redraft.tokens import Meter
 
 Json = dict[str, Any]
@@ -233,3 +234,29 @@ def test_the_section_is_added_once_however_often_asked(section: str, requests: l
             told = RESPONSES.instruct(frame, contents, section)
             assert wire(RESPONSES.join(*told)).count("[section]") == 1
             assert RESPONSES.instruct(*told, section) == told
+
+
+_KEYS = ("id", "call_id", "role", "content", "output", "name", "arguments", "action", "summary")
+_TYPES = ("message", "reasoning", "function_call", "computer_call_output", "shell_call_output", "x")
+_LEAVES = st.none() | st.booleans() | st.integers(0, 2) | st.sampled_from(("", "rs_1", "user"))
+_VALUES = st.recursive(
+    _LEAVES,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.just("type"), inner),
+    max_leaves=4,
+)
+_JUNK = st.builds(
+    lambda fields, kind: {"type": kind, **fields},
+    st.dictionaries(st.sampled_from(_KEYS), _VALUES, max_size=4),
+    st.sampled_from(_TYPES) | _VALUES,
+)
+
+
+@given(st.lists(_JUNK, max_size=3))
+def test_junk_is_refused_or_goes_out_as_it_came(items: list[Json]) -> None:
+    try:
+        frame, contents = RESPONSES.split({"input": items})
+    except DialectError:
+        return
+    assert wire(RESPONSES.join(frame, contents)) == wire({"input": items})
+    for content in contents:
+        RESPONSES.without_reasoning(RESPONSES.write(content, "other", (), ()))

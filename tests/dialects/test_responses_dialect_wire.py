@@ -13,6 +13,7 @@ import httpx2
 import openai
 import pytest
 from block_world import NO_LIMIT, Letters, wire
+from pydantic import BaseModel
 from responses_world import (
     PNG,
     RESPONSES,
@@ -110,6 +111,20 @@ def test_what_its_client_read_goes_back_as_the_bytes_that_it_would_send() -> Non
     server.client.responses.create(**RESPONSES.join(frame, turns))
     assert server.bodies[1] == server.bodies[2] == server.bodies[3]
     assert json.loads(server.bodies[1])["input"][1:] == items
+
+
+class Found(BaseModel):
+    value: int
+
+
+def test_what_its_client_parsed_goes_back_as_it_would_send_it() -> None:
+    server = Server(answer(thought(), said('{"value": 1}'), call("a")))
+    response = server.client.responses.parse(model="gpt", input="go", text_format=Found)
+    assert response.output_parsed == Found(value=1)
+    content = RESPONSES.read(response).content
+    server.client.responses.create(model="gpt", input=list(response.output))
+    server.client.responses.create(model="gpt", input=list(content.carriers))
+    assert server.bodies[1] == server.bodies[2]
 
 
 def test_its_client_reads_and_sends_on_what_was_edited() -> None:

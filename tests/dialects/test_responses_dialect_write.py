@@ -70,6 +70,13 @@ def test_reasoning_goes_with_the_part_that_needed_it() -> None:
     assert written(turn, parts=()) == [without_id(said("words"))]
 
 
+def test_reasoning_whose_own_item_was_rewritten_goes_whatever_else_stands_behind_it() -> None:
+    turn = one(thought(), said("long words"), search())
+    message, searched = written(turn, "short")
+    assert "id" not in message
+    assert searched is turn.carriers[2]
+
+
 def test_new_words_do_not_come_between_reasoning_and_its_call() -> None:
     screen = {"type": "computer_call", "id": "cu_1", "call_id": "a", "action": {"type": "wait"}}
     turn = one(thought(), screen)

@@ -82,6 +82,12 @@ def test_pis_thinking_level_counts_from_the_next_prompt_on() -> None:
     assert [call.settings for call in found.threads[0].calls] == ["", "high"]
 
 
+def test_calls_of_a_thread_stay_in_their_order_whatever_their_times_say() -> None:
+    answers = [pi_answer(str(at), (at, 1, 0, 0), at) for at in (5, 2, 9)]
+    found = read(lines(SESSION, pi_user("a"), *answers))
+    assert [call.reply for _, call in found.calls()] == [1, 2, 3]
+
+
 def test_pis_compaction_begins_a_thread_in_the_place_of_the_old() -> None:
     found = read(
         lines(
@@ -168,6 +174,30 @@ def test_an_answer_spread_over_rows_is_one_call() -> None:
     assert first.reported == Reported(154, 100, 50, 30, 9)
     assert (second.at or 0) - (first.at or 0) == 10, "sent when the last word before it was there"
     assert roles(found) == ["user", "assistant", "assistant", "tool", "assistant"]
+
+
+def test_answers_without_an_id_are_each_a_call() -> None:
+    rows = [
+        claude_row("assistant", str(at), str(at - 1), [TEXT], message_usage=USAGE) for at in (2, 3)
+    ]
+    found = read(lines(claude_row("user", "1", None, "hello"), *rows))
+    assert replies(found) == [1, 2]
+
+
+def test_calls_of_sub_agents_are_ordered_by_time_among_the_others() -> None:
+    found = read(
+        lines(
+            claude_row("user", "1", None, "hello", timestamp="2025-09-07T09:00:00Z"),
+            answer("2", "1", TEXT, "m1"),
+            claude_row("user", "3", "2", "more", timestamp="2025-09-07T09:00:20Z"),
+            answer("4", "3", TEXT, "m2"),
+            claude_row(
+                "user", "5", None, "sub", isSidechain=True, timestamp="2025-09-07T09:00:10Z"
+            ),
+            answer("6", "5", TEXT, "m3", isSidechain=True),
+        )
+    )
+    assert [thread.kind for thread, _ in found.calls()] == ["main", "side", "main"]
 
 
 def test_sub_agents_are_threads_with_a_frame_of_their_own() -> None:

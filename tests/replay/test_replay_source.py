@@ -96,6 +96,11 @@ def test_damaged_lines_can_be_passed_over_and_are_noted() -> None:
     assert [note[:6] for note in found.notes[:2]] == ["line 2", "line 5"]
 
 
+def test_a_document_over_many_lines_is_not_taken_for_damaged_lines() -> None:
+    found = read(json.dumps({"messages": MESSAGES}, indent=2), skip_damaged=True)
+    assert (found.format, found.notes) == ("messages", ())
+
+
 def test_blank_lines_and_windows_line_ends_do_not_matter() -> None:
     spread, plain = (
         read(text).threads[0] for text in (lines(*GOOD).replace("\n", "\r\n\r\n"), lines(*GOOD))

@@ -53,12 +53,13 @@ def test_without_a_workdir_it_begins_where_the_shell_starts() -> None:
         assert box.run("pwd").output == "/usr\n"
 
 
-def test_nothing_is_left_lying_about(container: ContainerSandbox, workdir: Path) -> None:
+def test_nothing_is_left_lying_about(workdir: Path) -> None:
     place = workdir / "tmp"
     place.mkdir()
-    container.run(f"export TMPDIR={place}")
-    container.run("echo seen")
-    container.run("sleep 300", timeout=0.5)
+    with ContainerSandbox([*EXEC[:-1], "env", f"TMPDIR={place}", "bash"]) as box:
+        assert box.run(f"ls {place}").output.startswith("tmp.")
+        box.run("sleep 300", timeout=0.5)
+        box.run("sleep 300 &")
     assert list(place.iterdir()) == []
 
 

@@ -154,6 +154,20 @@ def test_nothing_outlives_its_command(way: str, box: BubblewrapSandbox, workdir:
     assert not grows(workdir / "beats")
 
 
+def test_the_answer_comes_when_everything_is_gone(box: BubblewrapSandbox, workdir: Path) -> None:
+    # What a command wrote is read back next; nothing may still be writing.
+    box.run("for i in $(seq 30); do sleep 300 & done")
+    entries = Path("/proc").glob("[0-9]*")
+    assert [entry for entry in entries if leads_to(entry / "cwd", workdir)] == []
+
+
+def leads_to(link: Path, place: Path) -> bool:
+    try:
+        return link.readlink() == place
+    except OSError:
+        return False
+
+
 def test_a_command_whose_time_is_up_leaves_nothing(box: BubblewrapSandbox, workdir: Path) -> None:
     outcome = box.run(
         f"setsid bash -c 'trap \"\" TERM; {BEAT}' & trap '' TERM; {BEAT}", timeout=1.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -13,7 +14,6 @@ from redraft.context import Turn
 from redraft.dialects import OPENAI_CHAT, check
 from redraft.session import Round, ToolCall
 from redraft.store import VolatileJournal
-import itertools
 
 SYSTEM = {"role": "system", "content": "You are an agent."}
 TASK = {"role": "user", "content": "Do the task."}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from session_world import HEAD, ask, fill, last, play, replaced, runs, says, turn, user
+from session_world import HEAD, ask, fill, last, play, replaced, reply, runs, says, turn, user
 
 from redraft import Session
 from redraft.tokens import family_factor
@@ -81,8 +81,6 @@ def test_a_request_after_a_rollback_teaches_nothing() -> None:
 
 
 def test_an_undo_while_the_model_thinks_makes_the_next_request_the_edited_one() -> None:
-    from session_world import reply
-
     with Session(HEAD) as session:
         fill(session, 4)
         play(session, runs("sed -i 's/^step 0$/begun/' $REDRAFT_CONTEXT_FILE"))

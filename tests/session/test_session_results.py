@@ -12,6 +12,7 @@ from session_world import (
     ask,
     call,
     calling,
+    edit_call,
     fill,
     journal_of,
     last,
@@ -365,8 +366,6 @@ def test_a_round_that_did_anything_else_costs_a_step(commands: tuple[str, ...]) 
 
 
 def test_an_edit_by_tool_is_free_and_an_outline_is_not() -> None:
-    from session_world import edit_call
-
     with Session(HEAD, interface="tool") as session:
         fill(session, 4)
         assert play(session, calling(edit_call({"turn": 3, "through": 4, "text": "one"}))).free
@@ -394,8 +393,6 @@ $REDRAFT_CONTEXT_FILE"
 
 
 def test_tool_edits_that_shrink_are_free_for_ever() -> None:
-    from session_world import edit_call
-
     with Session(HEAD, interface="tool") as session:
         fill(session, 12)
         costs = []

@@ -3,8 +3,8 @@
 from redraft.agent.agent import Agent
 from redraft.agent.bash import BASH
 from redraft.agent.metrics import Collector, Metrics
-from redraft.events import CommandEnded, CommandStarted, Prodded, RequestRefused
 from redraft.agent.result import RunResult, RunStatus
+from redraft.events import CommandEnded, CommandStarted, Prodded, RequestRefused
 
 __all__ = [
     "BASH",

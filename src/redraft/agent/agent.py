@@ -5,23 +5,34 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from redraft.agent.bash import BASH, LONGEST, read_command
 from redraft.agent.metrics import Collector
-from redraft.events import CommandEnded, CommandStarted, Prodded, RequestRefused
 from redraft.agent.result import RunResult, RunStatus
 from redraft.agent.texts import mended, usable_text
 from redraft.budget import Phase
 from redraft.errors import DialectError, ModelReplyError, SandboxError, SessionStateError
-from redraft.events import EditJudged, Event, PhaseChanged, ReplyRead
+from redraft.events import (
+    CommandEnded,
+    CommandStarted,
+    EditJudged,
+    Event,
+    PhaseChanged,
+    Prodded,
+    ReplyRead,
+    RequestRefused,
+    RunEnded,
+)
 from redraft.models import Model
 from redraft.models.overflow import overflow_of
 from redraft.prompts import agent as words
 from redraft.sandbox import Sandbox
 from redraft.session import Interface, Round, Session, ToolCall
 from redraft.settings import Settings
+from redraft.store import Journal, SQLiteJournal
 
 __all__ = ["Agent"]
 
@@ -60,6 +71,9 @@ class Agent:
         max_steps: steps of this run; by default `settings.max_steps`.
         parameters: further request fields, e.g. `temperature`.
         on_event: called with every event of the session and of the agent, in order.
+        journal: where everything is recorded, for `resume`; by default in memory. It stays the caller's
+            to close.
+        path: the directory for the context file; by default a private temporary one.
 
     Raises:
         BudgetError: the budget leaves no room for what must be sent.
@@ -82,20 +96,11 @@ class Agent:
         max_steps: int | None = None,
         parameters: Mapping[str, Any] | None = None,
         on_event: Callable[[Event], None] | None = None,
+        journal: Journal | None = None,
+        path: str | Path | None = None,
     ) -> None:
-        settings = settings or Settings()
-        # Through the settings, so that their rules on range hold.
-        self._settings = settings if max_steps is None else replace(settings, max_steps=max_steps)
-        self._model = model
-        self._sandbox = sandbox
-        self._on_event = on_event
-        self._collector = Collector()
-        self._edits: list[EditJudged] = []
-        self._reply: ReplyRead | None = None
-        self._why = ""
-        self._status = RunStatus.RUNNING
-        self._prods = 0
-        self._began = False
+        self._begin(model, sandbox, on_event)
+        self._settings = _with_steps(settings or Settings(), max_steps)
         default = self._settings.command_timeout
         prompt = words.system_prompt(default, max(LONGEST, default)) if system is None else system
         self._session = Session(
@@ -112,7 +117,73 @@ class Agent:
             steer=usable_text("steer", steer or self._settings.steer, empty=True),
             parameters=parameters,
             on_event=self._saw,
+            journal=journal,
+            path=path,
         )
+
+    def _begin(
+        self, model: Model, sandbox: Sandbox, on_event: Callable[[Event], None] | None
+    ) -> None:
+        self._model = model
+        self._sandbox = sandbox
+        self._on_event = on_event
+        self._collector = Collector()
+        self._edits: list[EditJudged] = []
+        self._reply: ReplyRead | None = None
+        self._why = ""
+        self._status = RunStatus.RUNNING
+        self._prods = 0
+        self._began = False
+        self._resumed = False
+
+    @classmethod
+    def resume(
+        cls,
+        model: Model,
+        sandbox: Sandbox,
+        journal: SQLiteJournal,
+        *,
+        budget: int | None = None,
+        window: int | None = None,
+        settings: Settings | None = None,
+        max_steps: int | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        path: str | Path | None = None,
+    ) -> Self:
+        """Take up a run where its journal leaves it; `run` then goes on with it.
+
+        A run that has its answer ends at once, with that answer, unless `session.append` gave the model
+        more to do. One that was stopped goes on, with as many steps as it is given now.
+
+        Args:
+            model, sandbox: as for a new run. The shell is a new one, and the model is told so.
+            journal: the run's journal, open to write.
+            budget, window: for another limit; by default it stays.
+            settings: other numbers; by default they stay.
+            max_steps: steps of the whole run, those before included; by default they stay.
+            on_event: called with every event from here on.
+            path: another directory for the context file.
+
+        Raises:
+            ContextFileError: the context file cannot be made at its place.
+            JournalError: the journal cannot be read or written, or holds no session.
+        """
+        agent = cls.__new__(cls)
+        agent._begin(model, sandbox, on_event)
+        agent._resumed = True
+        for event in journal.events():
+            agent._note(event)
+        agent._session = Session.resume(
+            journal,
+            budget=budget,
+            window=window,
+            settings=settings,
+            on_event=agent._saw,
+            path=path,
+            notice=words.resumed_notice(str(journal.meta().get("tag", ""))),
+        )
+        agent._settings = _with_steps(agent._session.settings, max_steps)
+        return agent
 
     @property
     def session(self) -> Session:
@@ -148,7 +219,8 @@ class Agent:
         self._began = True
         try:
             self._prepare()
-            self._loop()
+            if not self._resumed or self._take_up():
+                self._loop()
         except Exception as error:
             self._status, self._why = RunStatus.FAILED, str(error)
             raise
@@ -156,6 +228,7 @@ class Agent:
             self._status, self._why = RunStatus.INTERRUPTED, "interrupted"
             raise
         finally:
+            self._tell(RunEnded(self._round, str(self._status), self._why))
             self.close()
         return self.result
 
@@ -187,6 +260,20 @@ class Agent:
                     f"{name} cannot be set in the sandbox: {outcome.output.strip()}. Check that its "
                     "shell works."
                 )
+
+    def _take_up(self) -> bool:
+        """Before a run goes on: whether there is anything to do."""
+        session, steps = self._session, self._collector.metrics.steps
+        if session.phase is Phase.STOPPED:
+            if steps >= self._settings.max_steps:
+                self._status = RunStatus.STOPPED
+                return False
+            note = words.taken_up_notice(session.tag)
+            session.append({"role": "user", "content": note})
+        elif session.done:
+            return self._go_on()
+        self._mind_steps()
+        return True
 
     def _loop(self) -> None:
         session = self._session
@@ -233,8 +320,6 @@ class Agent:
                 return False
             if not self._prod(fault):
                 return False
-        else:
-            self._prods = 0
         self._mind_steps()
         return True
 
@@ -243,7 +328,6 @@ class Agent:
         if self._prods == _PRODS:
             self._status, self._why = RunStatus.STOPPED, f"the model's replies stay {fault}"
             return False
-        self._prods += 1
         self._tell(Prodded(self._round, fault))
         notice = words.empty_reply_notice if fault == "empty" else words.broken_off_notice
         self._session.append({"role": "user", "content": notice(self._session.tag)})
@@ -291,18 +375,31 @@ class Agent:
         return newest.content.text if newest is not None and newest.role == "assistant" else ""
 
     def _saw(self, event: Event) -> None:
-        """Take note of the session's event and pass it on."""
+        """Take note of an event and pass it on."""
+        self._note(event)
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def _note(self, event: Event) -> None:
         match event:
             case ReplyRead():
                 self._reply = event
+                self._prods = 0 if event.calls else self._prods
+            case Prodded():
+                self._prods += 1
             case EditJudged():
                 self._edits.append(event)
+            case PhaseChanged(phase=Phase.RUNNING):
+                self._why = ""
             case PhaseChanged(why=why):
                 # The first change says what was spent; the second only how the last turn went.
                 self._why = self._why or why
-        self._tell(event)
+        self._collector = self._collector.after(event)
 
     def _tell(self, event: Event) -> None:
-        self._collector = self._collector.after(event)
-        if self._on_event is not None:
-            self._on_event(event)
+        self._session.tell(event)
+
+
+def _with_steps(settings: Settings, max_steps: int | None) -> Settings:
+    # Through the settings, so that their rules on range hold.
+    return settings if max_steps is None else replace(settings, max_steps=max_steps)

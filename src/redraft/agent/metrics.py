@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from redraft.events import CommandEnded, Prodded
 from redraft.events import (
+    CommandEnded,
     EditJudged,
     Escalated,
     Event,
     HandedOver,
     NudgeGiven,
+    Prodded,
     ReplyRead,
     RequestMade,
     RolledBack,

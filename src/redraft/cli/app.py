@@ -7,9 +7,14 @@ from typing import Annotated
 import typer
 
 from redraft import __version__
+from redraft.cli.alter import fork, undo
 from redraft.cli.demo import demo
+from redraft.cli.doctor import doctor
 from redraft.cli.exits import guarded
+from redraft.cli.inspect import diff_, log, show
+from redraft.cli.kept import gc, ls
 from redraft.cli.replay import replay
+from redraft.cli.resume import resume
 from redraft.cli.run import run
 
 __all__ = ["app"]
@@ -51,6 +56,15 @@ def redraft(
     """
 
 
-app.command("run")(run)
 app.command("demo")(guarded(demo))
+app.command("doctor")(guarded(doctor))
+app.command("run")(run)
+app.command("resume")(resume)
+app.command("ls")(guarded(ls))
+app.command("show")(guarded(show))
+app.command("log")(guarded(log))
+app.command("diff")(guarded(diff_))
+app.command("undo")(guarded(undo))
+app.command("fork")(guarded(fork))
+app.command("gc")(guarded(gc))
 app.command("replay")(guarded(replay))

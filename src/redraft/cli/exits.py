@@ -20,11 +20,13 @@ from redraft.errors import (
     BudgetError,
     ContextFileError,
     DialectError,
+    JournalError,
     ModelError,
     RecordingError,
     RedraftError,
     SandboxError,
     SettingsError,
+    UndoError,
 )
 
 __all__ = [
@@ -66,7 +68,8 @@ MEANINGS: Mapping[ExitCode, str] = MappingProxyType(
         "used.",
         ExitCode.MODEL: "The model cannot be asked: no key or a wrong one, no server, a refused "
         "request, replies that cannot be read.",
-        ExitCode.PLACE: "The work directory, the shell or the context file's place cannot be used.",
+        ExitCode.PLACE: "The work directory, the sandbox, the context file's place or the run's record "
+        "cannot be used.",
         ExitCode.FAULT: "A fault in redraft itself; please report it with what was printed.",
         ExitCode.INTERRUPTED: "Ctrl-C. Commands that were running are stopped.",
         ExitCode.TERMINATED: "Ended by a signal (SIGTERM, SIGHUP), as cleanly as by Ctrl-C.",
@@ -88,6 +91,8 @@ _BY_ERROR: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (ModelError, ExitCode.MODEL),
     (SandboxError, ExitCode.PLACE),
     (ContextFileError, ExitCode.PLACE),
+    (JournalError, ExitCode.PLACE),
+    (UndoError, ExitCode.USAGE),
     (RedraftError, ExitCode.FAULT),
     (OSError, ExitCode.PLACE),
     (KeyboardInterrupt, ExitCode.INTERRUPTED),

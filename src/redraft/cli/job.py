@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from rich.console import Console
@@ -19,12 +22,43 @@ from redraft.cli.report import as_json, summary
 from redraft.cli.texts import read_file, read_task, write_out
 from redraft.errors import ModelAuthError
 from redraft.models import OpenAIModel
-from redraft.sandbox import LocalSandbox
+from redraft.sandbox import Sandbox, SandboxKind, make_sandbox
 from redraft.settings import Settings
+from redraft.store import SQLiteJournal, find_run, new_run, runs_home
+from redraft.store.runs import CONTEXT
 
 __all__ = ["DEFAULT_KEY", "Job", "carry_out"]
 
 DEFAULT_KEY = "OPENAI_API_KEY"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run's commands run; kept with the run, so that it is resumed in the same place.
+
+    Attributes:
+        workdir: the directory of the first command.
+        kind: the sandbox.
+        container: the command that leads into a container.
+        network: whether commands may use the network, where the sandbox can refuse it.
+    """
+
+    workdir: str
+    kind: SandboxKind = "bubblewrap"
+    container: str = ""
+    network: bool = False
+
+    def words(self) -> str:
+        """What commands can do there, for a person."""
+        match self.kind:
+            case "local":
+                return (
+                    f"Commands run in {self.workdir} with your rights: they can do what you can do."
+                )
+            case "container":
+                return f"Commands run through `{self.container}`."
+        net = "with" if self.network else "without"
+        return f"Commands run in a sandbox: they can change {self.workdir} and nothing else, {net} network."
 
 
 @dataclass(frozen=True)
@@ -42,6 +76,9 @@ class Job:
         system_file: a system prompt of the user's own, or None.
         request_timeout: seconds without a byte from the server.
         retries: further tries of a failed request.
+        container: the command that leads into a container, for the sandbox `container`.
+        network: whether commands may use the network.
+        resumed: the name of the run to take up again; None for a new one.
         json: whether standard output gets JSON.
         quiet: whether standard error stays empty but for errors.
     """
@@ -50,7 +87,7 @@ class Job:
     model: str
     base_url: str | None
     key_name: str
-    workdir: Path
+    workdir: Path | None
     settings_file: Path | None
     overrides: Mapping[str, Any]
     system_file: Path | None
@@ -58,6 +95,9 @@ class Job:
     retries: int
     json: bool
     quiet: bool
+    container: str = ""
+    network: bool = False
+    resumed: str | None = None
 
 
 def carry_out(job: Job) -> ExitCode:
@@ -84,6 +124,7 @@ class _Run:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._agent: Agent | None = None
+        self._name = ""
         self._settings = Settings()
         self._console = Console(stderr=True, quiet=job.quiet, highlight=False, emoji=False)
 
@@ -95,43 +136,116 @@ class _Run:
     def go(self) -> None:
         """Make what the run needs, the cheap things first, and run."""
         job = self._job
+        with ExitStack() as stack:
+            if job.resumed is None:
+                self._begin(stack)
+            else:
+                self._take_up(stack, job.resumed)
+            assert self._agent is not None
+            self._agent.run()
+
+    def _begin(self, stack: ExitStack) -> None:
+        job = self._job
         settings = self._settings = _settings(job)
         task = read_task(job.task, sys.stdin.buffer)
         system = read_file(job.system_file, "the system prompt") if job.system_file else None
-        # A key in a variable whose name does not look like one would reach the commands.
-        hidden = {job.key_name: ""} if job.key_name in os.environ else {}
-        with (
-            LocalSandbox(
-                job.workdir,
-                env=hidden,
-                timeout=settings.command_timeout,
-                output_cap=settings.output_cap,
-            ) as sandbox,
-            _model(job) as model,
-            Progress(self._console, settings.max_steps) as progress,
-            Agent(
+        place = Place(
+            str((job.workdir or Path()).absolute()), settings.sandbox, job.container, job.network
+        )
+        model = stack.enter_context(_model(job, job.model, job.base_url))
+        sandbox_of = self._sandbox_maker(place, settings)
+        # A run is kept only once it can begin: a mistake in an option leaves nothing behind.
+        with TemporaryDirectory(prefix="redraft-") as trial:
+            sandbox_of(Path(trial)).close()
+        directory = new_run()
+        self._name = directory.name
+        try:
+            journal = stack.enter_context(SQLiteJournal(directory))
+            journal.set_meta(place=asdict(place), base_url=job.base_url, key_name=job.key_name)
+            sandbox = stack.enter_context(sandbox_of(_context_place(directory)))
+            progress = stack.enter_context(Progress(self._console, settings.max_steps))
+            agent = Agent(
                 model,
                 sandbox,
                 task=task,
                 system=system,
                 settings=settings,
                 on_event=progress.see,
-            ) as agent,
-        ):
-            self._agent = agent
-            self._introduce(agent, sandbox.workdir)
-            agent.run()
+                journal=journal,
+                path=directory / CONTEXT,
+            )
+        except BaseException:
+            stack.close()
+            shutil.rmtree(directory, ignore_errors=True)
+            self._name = ""
+            raise
+        self._agent = stack.enter_context(agent)
+        self._introduce(agent, place)
 
-    def _introduce(self, agent: Agent, workdir: Path) -> None:
-        job, session = self._job, agent.session
-        self._say(
-            f"{job.model}: a context of {session.limit:,} tokens, at most "
-            f"{self._settings.max_steps:,} steps"
+    def _take_up(self, stack: ExitStack, name: str) -> None:
+        job = self._job
+        directory = find_run(name)
+        self._name = directory.name
+        journal = stack.enter_context(SQLiteJournal(directory))
+        meta = journal.meta()
+        known = Place(**meta["place"]) if "place" in meta else Place(str(Path.cwd()))
+        place = replace(
+            known,
+            workdir=str(job.workdir.absolute()) if job.workdir else known.workdir,
+            kind=job.overrides.get("sandbox") or known.kind,
+            container=job.container or known.container,
+            network=job.network or known.network,
         )
-        self._say(
-            f"Commands run in {workdir} with your rights: they can do what you can do. Ctrl-C stops.",
-            "yellow",
+        url = job.base_url or meta.get("base_url")
+        model = stack.enter_context(_model(job, job.model or str(meta.get("model", "")), url))
+        old = Settings.load(job.settings_file, os.environ)
+        sandbox_of = self._sandbox_maker(place, old)
+        sandbox = stack.enter_context(sandbox_of(_context_place(directory)))
+        progress = stack.enter_context(Progress(self._console, old.max_steps))
+        agent = Agent.resume(
+            model,
+            sandbox,
+            journal,
+            budget=job.overrides.get("budget"),
+            window=job.overrides.get("window"),
+            max_steps=job.overrides.get("max_steps"),
+            on_event=progress.see,
+            path=directory / CONTEXT,
         )
+        self._agent = stack.enter_context(agent)
+        self._settings = agent.session.settings
+        if job.task:
+            said = read_task(job.task, sys.stdin.buffer)
+            agent.session.append({"role": "user", "content": said})
+        self._introduce(agent, place)
+
+    def _sandbox_maker(self, place: Place, settings: Settings) -> Callable[[Path], Sandbox]:
+        """Makes the sandbox for a directory of the context file."""
+        # A key in a variable whose name does not look like one would reach the commands.
+        hidden = {self._job.key_name: ""} if self._job.key_name in os.environ else {}
+
+        def make(context: Path) -> Sandbox:
+            return make_sandbox(
+                place.kind,
+                Path(place.workdir),
+                context_dir=context,
+                network=place.network,
+                hidden=(runs_home(),),
+                command=place.container,
+                env=hidden,
+                timeout=settings.command_timeout,
+                output_cap=settings.output_cap,
+            )
+
+        return make
+
+    def _introduce(self, agent: Agent, place: Place) -> None:
+        session = agent.session
+        self._say(
+            f"{session.model}: a context of {session.limit:,} tokens, at most "
+            f"{self._settings.max_steps:,} steps; kept as {self._name}"
+        )
+        self._say(f"{place.words()} Ctrl-C stops.", "yellow")
 
     def _say(self, text: str, style: str = "") -> None:
         # The style belongs to the text: given to `print`, it would colour the bar below as well.
@@ -146,6 +260,8 @@ class _Run:
         elif error is not None:
             status = RunStatus.FAILED if isinstance(error, Exception) else RunStatus.INTERRUPTED
             result = replace(result, status=status, why=str(error))
+        if self._name and result.status is not RunStatus.FINISHED:
+            self._say(f"Go on with: redraft resume {self._name}   (redraft log {self._name})")
         if error is not None:
             explain(error)
         if self._job.json:
@@ -159,7 +275,14 @@ def _settings(job: Job) -> Settings:
     return replace(Settings.load(job.settings_file, os.environ), **given)
 
 
-def _model(job: Job) -> OpenAIModel:
+def _context_place(directory: Path) -> Path:
+    """The directory of a run's context file, made so that a sandbox can show it."""
+    place = directory / CONTEXT
+    place.mkdir(mode=0o700, exist_ok=True)
+    return place
+
+
+def _model(job: Job, name: str, base_url: str | None) -> OpenAIModel:
     key = os.environ.get(job.key_name, "").strip()
     if job.key_name != DEFAULT_KEY and not key:
         raise ModelAuthError(
@@ -167,8 +290,8 @@ def _model(job: Job) -> OpenAIModel:
             f"{DEFAULT_KEY}."
         )
     return OpenAIModel(
-        job.model,
-        base_url=job.base_url,
+        name,
+        base_url=base_url,
         api_key=key or None,
         timeout=job.request_timeout,
         max_retries=job.retries,

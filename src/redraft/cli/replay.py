@@ -25,6 +25,7 @@ def replay(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE...", help="Recordings; their format is detected.")
     ],
+    *,
     policy: Annotated[
         str,
         typer.Option(
@@ -33,19 +34,27 @@ def replay(
     ] = ",".join(DEFAULT_POLICIES),
     budget: Annotated[
         int | None,
-        typer.Option(min=1, metavar="TOKENS", help="Tokens that a prompt may take. Default: the window."),
+        typer.Option(
+            min=1, metavar="TOKENS", help="Tokens that a prompt may take. Default: the window."
+        ),
     ] = None,
     window: Annotated[
         int | None,
-        typer.Option(min=1, metavar="TOKENS", help="The model's window, where its name does not tell."),
+        typer.Option(
+            min=1, metavar="TOKENS", help="The model's window, where its name does not tell."
+        ),
     ] = None,
     prices: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A price file in LiteLLM's format; it wins over genai-prices."),
+        typer.Option(
+            metavar="FILE", help="A price file in LiteLLM's format; it wins over genai-prices."
+        ),
     ] = None,
     skip_damaged: Annotated[
         bool,
-        typer.Option("--skip-damaged", help="Pass over damaged lines with a note, where a file has lines."),
+        typer.Option(
+            "--skip-damaged", help="Pass over damaged lines with a note, where a file has lines."
+        ),
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON array: an object for each recording.")
@@ -72,7 +81,9 @@ def replay(
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(30), TimeRemainingColumn())
     found = []
-    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+    with Progress(
+        *columns, console=console, disable=not console.is_terminal, transient=True
+    ) as bar:
         for recording in recordings:
             task = bar.add_task(Path(recording.path).name)
 

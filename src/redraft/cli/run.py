@@ -112,6 +112,25 @@ SettingsFile = Annotated[
     Path | None,
     _option("A TOML file with a table [redraft]; options win over it.", "FILE", "--settings"),
 ]
+SandboxName = Annotated[
+    str | None,
+    _option(
+        "Where commands run: contained by `bubblewrap` (default), `local` with your rights, or in a "
+        "`container`.",
+        "KIND",
+        "--sandbox",
+    ),
+]
+Container = Annotated[
+    str,
+    _option(
+        "The command that leads into a container, e.g. 'docker exec -i box bash'; with --sandbox "
+        "container.",
+        "COMMAND",
+        "--container",
+    ),
+]
+Network = Annotated[bool, typer.Option("--network", help="Let contained commands use the network.")]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object: answer, status, figures, receipts.")
 ]
@@ -134,6 +153,9 @@ def run(
     max_steps: MaxSteps = None,
     steer: Steer = None,
     timeout: Timeout = None,
+    sandbox: SandboxName = None,
+    container: Container = "",
+    network: Network = False,
     request_timeout: RequestTimeout = 600.0,
     retries: Retries = 4,
     system_file: SystemFile = None,
@@ -144,8 +166,9 @@ def run(
     """Give a model a task and a shell.
 
     It manages its own context while it works. Its answer goes to standard output, progress to
-    standard error. Commands run on this machine with your rights: they can read, change and delete
-    what you can. Give it a directory, an account or a container where that is all right.
+    standard error. Commands are contained: they can change the work directory and nothing else, and
+    have no network (--network). With --sandbox local they run with your rights: they can read, change
+    and delete what you can. The run is kept, and can be resumed and looked into (`redraft ls`).
 
     \b
     Examples:
@@ -171,11 +194,14 @@ def run(
             "max_steps": max_steps,
             "steer": steer,
             "command_timeout": timeout,
+            "sandbox": sandbox,
         },
         system_file=system_file,
         request_timeout=request_timeout,
         retries=retries,
         json=as_json,
         quiet=quiet,
+        container=container,
+        network=network,
     )
     raise typer.Exit(carry_out(job))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from redraft.context.live import Live
 from redraft.context.revision import Change, Commit, Gate, Insert, Revision
 from redraft.errors import UndoError
@@ -26,7 +24,7 @@ def obstacles(live: Live, commit: Commit) -> frozenset[int]:
     return frozenset(blocked)
 
 
-def invert(live: Live, commit: Commit, anchors: Mapping[int, int] | None = None) -> Revision:
+def invert(live: Live, commit: Commit) -> Revision:
     """The revision that takes `commit` back: a `fit` revision by the person.
 
     A turn that returns goes back to its place, whatever became of its neighbours since.

@@ -13,6 +13,7 @@ from redraft.dialects.base import (
     join_carriers,
 )
 from redraft.dialects.openai_chat import OpenAIChat
+from redraft.dialects.openai_responses import OpenAIResponses
 from redraft.dialects.rules import (
     OPENAI_CHAT,
     STRICT_CHAT,
@@ -32,6 +33,7 @@ __all__ = [
     "Frame",
     "Native",
     "OpenAIChat",
+    "OpenAIResponses",
     "Part",
     "Profile",
     "Reply",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from functools import cache
 from typing import Any
 
 from redraft.events.catalogue import Event
@@ -22,25 +21,23 @@ def event_from_dict(values: Mapping[str, Any]) -> Event:
     Raises:
         TypeError: a field that the event needs is missing.
     """
-    kind = _kind(str(values.get("type")))
-    known = _names(kind)
+    kind, known = _kind(str(values.get("type")))
     given = {name: _frozen(value) for name, value in values.items() if name in known}
     return kind(**given)
 
 
-_found: dict[str, type[Event]] = {}
+_Known = tuple[type[Event], frozenset[str]]
+
+_found: dict[str, _Known] = {}
+_UNKNOWN: _Known = (Event, frozenset({"round"}))
 
 
-def _kind(name: str) -> type[Event]:
-    """The event of that type. What is not found may be defined later, so only finds are kept."""
+def _kind(name: str) -> _Known:
+    """The event of that type and its fields. A type that is not found may be defined later."""
     if name not in _found:
-        _found.update((kind.type, kind) for kind in _kinds(Event))
-    return _found.get(name, Event)
-
-
-@cache
-def _names(kind: type[Event]) -> frozenset[str]:
-    return frozenset(field.name for field in fields(kind))
+        for kind in _kinds(Event):
+            _found[kind.type] = (kind, frozenset(field.name for field in fields(kind)))
+    return _found.get(name, _UNKNOWN)
 
 
 def _kinds(kind: type[Event]) -> Iterator[type[Event]]:

@@ -114,6 +114,26 @@ class OpenAIModel:
                 time.sleep(self._pause * 2**attempt * random.uniform(0.75, 1.0))
         return self._once(body)
 
+    def served(self) -> list[str]:
+        """The names of the models that the server lists.
+
+        Raises:
+            ModelAuthError: the key is refused.
+            ModelConnectionError: the server cannot be reached.
+            ModelTimeoutError: the server takes too long.
+            ModelError: it answers with something else, e.g. because it keeps no list.
+        """
+        import openai
+
+        try:
+            return sorted(model.id for model in self._client.models.list())
+        except openai.OpenAIError as error:
+            raise failure_of(error, self._endpoint) from error
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ModelReplyError(
+                f"{self._endpoint.url} answers with something that is no list of models; check the URL."
+            ) from error
+
     def close(self) -> None:
         """Close the connections."""
         self._client.close()

@@ -12,7 +12,9 @@ __all__ = [
     "command_result",
     "empty_reply_notice",
     "no_such_tool_result",
+    "resumed_notice",
     "system_prompt",
+    "taken_up_notice",
 ]
 
 _NAME = 60
@@ -93,6 +95,22 @@ def bad_arguments_result(complaint: str) -> str:
     """
     return (
         f"Not run: {complaint}. Send the call again with arguments that follow the tool's schema."
+    )
+
+
+def resumed_notice(tag: str) -> str:
+    """For a run that goes on in another process: what the model knows of its shell is not so any more."""
+    return (
+        f"{opening(tag)} The run was interrupted and goes on in a new shell, which began in the first "
+        "working directory: exported variables and background processes from before are gone."
+    )
+
+
+def taken_up_notice(tag: str) -> str:
+    """For a run that had ended with its last turn and was given more room or more steps."""
+    return (
+        f"{opening(tag)} That was not your last turn after all: you may go on where you stopped. Give "
+        "your answer once the task is done."
     )
 
 

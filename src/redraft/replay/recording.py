@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from operator import itemgetter
 from typing import Any, Literal
 
 from redraft.cost import Cause
@@ -113,14 +114,17 @@ class Recording:
         return max(counts, key=lambda name: counts[name], default="")
 
     def calls(self) -> Iterator[tuple[Thread, RecordedCall]]:
-        """All calls in order of time where every one has a time, else in the file's order."""
-        pairs = [(thread, call) for thread in self.threads for call in thread.calls]
-        timed = all(call.at is not None for _, call in pairs)
-        yield from sorted(pairs, key=lambda pair: _order(pair[1], timed=timed))
-
-
-def _order(call: RecordedCall, *, timed: bool) -> tuple[float, int]:
-    return (call.at if timed and call.at is not None else -inf, call.line)
+        """All calls in order of time where every one has a time, else in the file's order. Those of
+        one thread stay in their order, whatever their times say."""
+        keyed: list[tuple[tuple[float, int], Thread, RecordedCall]] = []
+        timed = all(call.at is not None for thread in self.threads for call in thread.calls)
+        for thread in self.threads:
+            latest = -inf
+            for call in thread.calls:
+                if timed and call.at is not None:
+                    latest = max(latest, call.at)
+                keyed.append(((latest, call.line), thread, call))
+        yield from ((thread, call) for _, thread, call in sorted(keyed, key=itemgetter(0)))
 
 
 @dataclass(slots=True)

@@ -88,6 +88,8 @@ class Source:
         Raises:
             RecordingError: a further line is damaged, and damaged lines are not to be passed over.
         """
+        if self.document is not None:
+            return [Row(1, self.document)] if isinstance(self.document, dict) else []
         rows: list[Row] = []
         for line, text in enumerate(self.text.split("\n"), 1):
             if not text.strip():

@@ -66,7 +66,7 @@ class Timeline:
         done: dict[str, int] = {}
         for number, (thread, call) in enumerate(self.recording.calls(), 1):
             contents = self._contents[thread.name]
-            start = done.get(thread.name, 0)
+            first, start = thread.name not in done, done.get(thread.name, 0)
             done[thread.name] = max(call.reply, start)
             yield Moment(
                 number,
@@ -75,7 +75,7 @@ class Timeline:
                 tuple(contents[start : call.reply]),
                 contents[call.reply] if call.reply < len(contents) else None,
                 self._roots[thread.name],
-                thread.changed if thread.name not in done or not start else None,
+                thread.changed if first else None,
             )
 
     def __len__(self) -> int:

@@ -186,7 +186,7 @@ class BubblewrapSandbox(Shells):
     def _floors(self) -> list[tuple[Path, int]]:
         """Where commands write, and what must stay free there."""
         spare = self._limits.spare_disk_bytes
-        places = (self.workdir, self._private / "tmp")
+        places = (*self._view.written(), self._private)
         return [(place, min(spare, free_space(place) // 2)) for place in places]
 
     def _clean_up(self) -> None:

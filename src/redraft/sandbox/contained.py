@@ -19,7 +19,7 @@ from redraft.sandbox.limits import Limits, Usage, excess
 from redraft.sandbox.namespace import Namespace, available_memory
 from redraft.sandbox.shells import Running
 
-__all__ = ["Channel", "Contained", "free_space"]
+__all__ = ["Channel", "Contained", "first_process", "free_space"]
 
 _EVERY = 0.05
 """Seconds between two looks at what is used."""
@@ -169,9 +169,15 @@ class Contained(Running):
         return excess(usage, self._limits, self._memory)
 
     def _inside(self) -> Namespace | None:
-        if self._namespace is None and (found := _FIRST_PROCESS.search(self._facts.read())):
-            self._namespace = Namespace(int(found[1]))
+        if self._namespace is None and (first := first_process(self._facts.read())) is not None:
+            self._namespace = Namespace(first)
         return self._namespace
+
+
+def first_process(facts: bytes) -> int | None:
+    """The id of a namespace's first process in what bubblewrap said; None until it has said it."""
+    found = _FIRST_PROCESS.search(facts)
+    return int(found[1]) if found else None
 
 
 def free_space(directory: Path) -> int:

@@ -86,6 +86,7 @@ class ContainerSandbox(Shells):
         self._groups: set[int] = set()
         self._check()
         self._home = self._state.directory
+        self.workdir = Path(os.fsdecode(self._home))
         if context_dir is not None:
             _check_shared(self, Path(context_dir).absolute())
 

@@ -115,6 +115,10 @@ class View:
             self._make(point)
         return made
 
+    def written(self) -> list[Path]:
+        """The directories of this machine that a command can write to now."""
+        return [Path(path) for path in self._shared()]
+
     # -- what stands where ---------------------------------------------------------------------
 
     def _base(self) -> dict[PurePosixPath, Place]:

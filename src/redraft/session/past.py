@@ -135,7 +135,9 @@ def past_of(journal: SQLiteJournal) -> Past:
         else:
             reader.read(entry, live)
     if reader is None:
-        raise JournalError("this journal holds no session; nothing was sent, so start the run again.")
+        raise JournalError(
+            "this journal holds no session; nothing was sent, so start the run again."
+        )
     return reader.past
 
 

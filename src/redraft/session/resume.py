@@ -19,7 +19,7 @@ from redraft.errors import ContextFileError, JournalError
 from redraft.events import ReplyRead, RoundEnded
 from redraft.prompts import one_line
 from redraft.session.assembly import Means, assemble, mirror_of
-from redraft.session.beginning import Beginning, beginning_of, limit_of
+from redraft.session.beginning import beginning_of, limit_of
 from redraft.session.engine import Engine
 from redraft.session.past import Past, past_of
 from redraft.session.rounds import Outcome, Results, parse_calls
@@ -31,7 +31,6 @@ from redraft.store import Opened, Refused, SQLiteJournal
 __all__ = ["UNREAD", "Resumption"]
 
 UNREAD = "the run was interrupted before the file was read"
-
 
 
 class Resumption:
@@ -69,6 +68,7 @@ class Resumption:
         self._means = means
         self._mirror: Mirror | None = None
         self._file: bytes | None = None
+        self._private = False
         self._old = terms = Terms.of(past.values)
         terms = replace(terms, limit=past.state.limit, settings=settings or terms.settings)
         if budget is not None or window is not None or settings is not None:
@@ -78,12 +78,17 @@ class Resumption:
         self.beginning = beginning_of(terms, means, past.live.frame.fields)
 
     def mirror(self, directory: Path | None) -> Mirror | None:
-        """The context file at its old place, or in another directory."""
+        """The context file at its old place, or in another directory; a fork without one gets a private
+        temporary one."""
         if not self.terms.has_file:
             return None
-        old = Path(self._old.context_file)
-        self._file = left_behind(old, private=self._old.private)
-        self._mirror = mirror_of(self.terms, directory or old.parent, takeover=True)
+        old = self._old
+        place = Path(old.context_file)
+        if not old.lent:
+            self._file = left_behind(place, private=old.private)
+            directory = directory or place.parent
+        self._private = directory is None
+        self._mirror = mirror_of(self.terms, directory, takeover=True)
         return self._mirror
 
     def engine(self, notice: str) -> Engine:
@@ -92,7 +97,7 @@ class Resumption:
         engine = assemble(self.terms, self._means, past.live, self._mirror, begun=True)
         recall(engine, past)
         engine.core.limit = self.terms.limit
-        if notice:
+        if notice and notice not in engine.controller.notices:
             engine.controller.notices.append(notice)
         self._move()
         self.beginning = replace(self.beginning, section=self.terms.section)
@@ -104,15 +109,17 @@ class Resumption:
         return engine
 
     def _move(self) -> None:
-        """Where the file has another place now, its section says so."""
-        if self._mirror is None or str(self._mirror.path) == self._old.context_file:
+        """Where the file has another place now, the section of the system prompt says so."""
+        old, mirror = self._old, self._mirror
+        if mirror is None or str(mirror.path) == old.context_file:
             return
-        old, new = (one_line(str(path), 4096) for path in (self._old.context_file, self._mirror.path))
+        before, now = (f"`{one_line(str(path), 4096)}`" for path in (old.context_file, mirror.path))
         self.terms = replace(
             self.terms,
-            context_file=str(self._mirror.path),
-            section=self._old.section.replace(f"`{old}`", f"`{new}`"),
-            private=False,
+            context_file=str(mirror.path),
+            section=old.section.replace(before, now),
+            private=self._private,
+            lent=False,
         )
 
     def _rehome(self, engine: Engine) -> None:

@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 from redraft import prompts
 from redraft.budget import Phase
 from redraft.context import Check, Gate, Receipt
-from redraft.contextfile.mirror import Mirror
 from redraft.dialects import OPENAI_CHAT, Dialect, Native, OpenAIChat, Profile
 from redraft.errors import RewriteBudgetViolation, SessionStateError, SettingsError
 from redraft.events import Event
@@ -238,7 +237,8 @@ class Session(Facts):
         try:
             session._mirror = resumption.mirror(Path(path) if path else None)
             engine = resumption.engine(notice)
-            session._hold(resumption.terms, engine, Views(engine, resumption.beginning, (), resumption.past))
+            views = Views(engine, resumption.beginning, (), resumption.past)
+            session._hold(resumption.terms, engine, views)
         except BaseException:
             session.close()
             raise

@@ -30,6 +30,7 @@ class Terms:
         section: what the system prompt was told about the context.
         context_file: the file's path, as the system prompt names it; "" for none.
         private: whether the file's directory is a temporary one of the session's own.
+        lent: whether it still belongs to the session that this one was forked from.
     """
 
     model: str
@@ -45,6 +46,7 @@ class Terms:
     section: str = ""
     context_file: str = ""
     private: bool = False
+    lent: bool = False
 
     @property
     def has_file(self) -> bool:

@@ -64,7 +64,7 @@ class Wire:
         if mended is not None:
             sent[mended.start : mended.end] = mended.natives
         self._turns, self._joined, self._sent = turns, joined, sent
-        self._marks = [(0, 0), (len(joined), len(sent))] if joined else [(0, 0)]
+        self.mended = mended
 
     @property
     def sent(self) -> list[Native]:
@@ -81,13 +81,25 @@ class Wire:
     def _extend(self, messages: list[Native]) -> tuple[list[Native], list[Mark]]:
         """What to send for `messages`, from what was sent before as far as that goes."""
         known = boundary(messages, _common(self._joined, messages))
-        at = bisect_right(self._marks, known, key=lambda mark: mark[0])
-        start, kept = self._marks[at - 1]
-        sent = self._sent[:kept] + messages[start:]
-        if check(sent, self.profile, kept):
-            sent = list(repair(sent, self.profile))
-        end = [(len(messages), len(sent))] if len(messages) > start else []
-        return sent, self._marks[:at] + end
+        marks = self._marks[: bisect_right(self._marks, known, key=lambda mark: mark[0])]
+        place = _place(known, self.mended)
+        start, kept = marks[-1] if place is None else (known, place)
+        # The last group is looked at again next time: another result may still join it.
+        end = boundary(messages, len(messages))
+        head = self._mended(self._sent[:kept], messages[start:end])
+        sent = None if head is None else self._mended(head, messages[end:])
+        if head is None or sent is None:
+            return list(repair(messages, self.profile)), [(0, 0)]
+        return sent, marks + ([(end, len(head))] if end > marks[-1][0] else [])
+
+    def _mended(self, sent: list[Native], more: list[Native]) -> list[Native] | None:
+        """`sent`, which is legal, with `more` behind it, legal again; None where that cannot be
+        without touching what was sent, e.g. for a result that came very late."""
+        longer = sent + more
+        if not check(longer, self.profile, len(sent)):
+            return longer
+        longer = list(repair(longer, self.profile))
+        return longer if _common(sent, longer) == len(sent) else None
 
     def _measure(self, live: Live) -> None:
         """Compare with the request before: what a prefix cache serves, and what it served once but
@@ -107,6 +119,13 @@ def _mended(joined: Sequence[Native], sent: Sequence[Native]) -> Mended | None:
         return None
     end = _common(joined[start:][::-1], sent[start:][::-1])
     return Mended(start, len(joined) - end, tuple(sent[start : len(sent) - end]))
+
+
+def _place(at: int, mended: Mended | None) -> int | None:
+    """Where a boundary in the joined list lies in the sent one; None inside of what was replaced."""
+    if mended is None or at <= mended.start:
+        return at
+    return None if at < mended.end else at + len(mended.natives) - (mended.end - mended.start)
 
 
 def _common(one: Sequence[object], other: Sequence[object]) -> int:

@@ -22,8 +22,20 @@ from redraft.store.base import (
     Stated,
     Told,
 )
-from redraft.store.journal import Logged, Recorded, SQLiteJournal, Tail
+from redraft.store.diffs import RevisionDiff, RevisionInfo, TurnDiff, diff, revisions
+from redraft.store.forks import fork
+from redraft.store.journal import SQLiteJournal
+from redraft.store.reader import Logged, Recorded, Tail
 from redraft.store.replay import Input, MarkedEdit, edits, inputs, versions
+from redraft.store.runs import (
+    RunInfo,
+    find_run,
+    gc_runs,
+    list_runs,
+    new_run,
+    run_info,
+    runs_home,
+)
 from redraft.store.volatile import VolatileJournal
 
 __all__ = [
@@ -46,6 +58,9 @@ __all__ = [
     "Recorded",
     "Refused",
     "Rehomed",
+    "RevisionDiff",
+    "RevisionInfo",
+    "RunInfo",
     "SQLiteJournal",
     "Seen",
     "Sent",
@@ -53,8 +68,18 @@ __all__ = [
     "Stated",
     "Tail",
     "Told",
+    "TurnDiff",
     "VolatileJournal",
+    "diff",
     "edits",
+    "find_run",
+    "fork",
+    "gc_runs",
     "inputs",
+    "list_runs",
+    "new_run",
+    "revisions",
+    "run_info",
+    "runs_home",
     "versions",
 ]

@@ -52,7 +52,7 @@ from redraft.store.base import (
 )
 from redraft.store.encoding import References, Values
 
-__all__ = ["Decoder"]
+__all__ = ["Decoder", "receipt_of"]
 
 
 class Decoder:
@@ -141,7 +141,7 @@ class Decoder:
         moves = tuple(self._move(*move) for move in values["moves"])
         live = with_moves(self._need(), moves, frozenset(values["plans"]))
         self.live = live
-        receipt, revision = _receipt(values["receipt"]), self._revision(values["revision"])
+        receipt, revision = receipt_of(values["receipt"]), self._revision(values["revision"])
         commit = Commit(
             live, receipt, revision, moves, Deltas(**values["deltas"]), Reach(**values["reach"])
         )
@@ -150,9 +150,7 @@ class Decoder:
 
     def _move(self, old: int | None, new: int | None, anchor: int) -> Move:
         load = self._refs.load_turn
-        return Move(
-            None if old is None else load(old), None if new is None else load(new), anchor
-        )
+        return Move(None if old is None else load(old), None if new is None else load(new), anchor)
 
     # -- what only says something ----------------------------------------------------------------
 
@@ -190,9 +188,7 @@ class Decoder:
     def _refusal(self, values: Values) -> Refusal:
         why = values["violation"]
         violation = None if why is None else RewriteBudgetViolation(why)
-        return Refusal(
-            _receipt(values["receipt"]), self._revision(values["revision"]), violation
-        )
+        return Refusal(receipt_of(values["receipt"]), self._revision(values["revision"]), violation)
 
     def _held(self, values: Values) -> Held:
         return Held(tuple(self._refs.load_content(key) for key in values["contents"]))
@@ -225,8 +221,11 @@ def _answered(values: Values) -> Answered:
     return Answered(values["round"], Usage(**usage) if usage else None)
 
 
-def _receipt(values: Values) -> Receipt:
-    return Receipt(**{**values, "status": Status(values["status"]), "notes": tuple(values["notes"])})
+def receipt_of(values: Values) -> Receipt:
+    """A receipt from its values."""
+    return Receipt(
+        **{**values, "status": Status(values["status"]), "notes": tuple(values["notes"])}
+    )
 
 
 def _frozen(values: Values) -> Values:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
-from functools import cache
 from typing import Any, Protocol
 
 from redraft.context import Draft, Move, Refusal, Revision, Turn
@@ -85,10 +84,14 @@ class References(Protocol):
         """The value kept under a key."""
 
 
-@cache
+_fields: dict[type[Any], tuple[tuple[str, Any], ...]] = {}
+
+
 def _names(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
     """The fields of a dataclass with their defaults."""
-    return tuple((field.name, field.default) for field in fields(kind))
+    if kind not in _fields:
+        _fields[kind] = tuple((field.name, field.default) for field in fields(kind))
+    return _fields[kind]
 
 
 def flat(item: Any) -> Values:
@@ -172,9 +175,7 @@ def _sent(entry: Sent, refs: References) -> Values:
         "round": entry.round,
         "turns": entry.turns,
         "tokens": entry.tokens,
-        "mended": [mended.start, mended.end, *map(refs.native, mended.natives)]
-        if mended
-        else None,
+        "mended": [mended.start, mended.end, *map(refs.native, mended.natives)] if mended else None,
     }
 
 

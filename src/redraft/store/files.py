@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from redraft.errors import JournalError
 from redraft.store.bodies import Bodies
 from redraft.store.lock import WriterLock
 from redraft.store.schema import VERSION, migrate, version_of
 
-__all__ = ["JOURNAL", "LOCK", "Transaction", "locked", "opened_to_read", "opened_to_write", "reading"]
+__all__ = [
+    "JOURNAL",
+    "LOCK",
+    "Transaction",
+    "locked",
+    "opened_to_read",
+    "opened_to_write",
+    "read_meta",
+    "reading",
+]
 
 JOURNAL = "journal.db"
 """The file's name in a run's directory."""
 
 LOCK = "lock"
 """The name of the lock file beside it."""
+
+_MAGIC = b"SQLite format 3\0"
 
 _WAIT = 10.0
 """Seconds to wait where another connection is at work; a reader never waits for a writer."""
@@ -71,6 +84,9 @@ def opened_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _connected(path: Path, how: str = "mode=rwc") -> sqlite3.Connection:
+    # SQLite takes a file of a few bytes for an empty database, and would write over it.
+    if path.is_file() and not _begins_well(path):
+        raise JournalError(f"{path} is no journal; check the path, or restore the run from a copy.")
     # A session may be used from one thread after another; the journal has a lock of its own.
     try:
         return sqlite3.connect(
@@ -84,6 +100,19 @@ def _connected(path: Path, how: str = "mode=rwc") -> sqlite3.Connection:
         raise JournalError(
             f"{path} cannot be opened ({error}); check that it may be written to."
         ) from error
+
+
+def _begins_well(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(_MAGIC))
+    except OSError as error:
+        raise JournalError(
+            error.errno,
+            f"the journal cannot be read ({error.strerror}); check its rights",
+            str(path),
+        ) from error
+    return start in (b"", _MAGIC)
 
 
 def _in_memory(database: sqlite3.Connection) -> sqlite3.Connection:
@@ -109,12 +138,18 @@ def _opening(path: Path, database: sqlite3.Connection) -> Iterator[None]:
         raise JournalError(f"{path}: {error}") from None
 
 
+def read_meta(database: sqlite3.Connection) -> dict[str, Any]:
+    """What the file says of its run, by name."""
+    rows = database.execute("SELECT key, value FROM meta").fetchall()
+    return {key: json.loads(value) for key, value in rows}
+
+
 @contextlib.contextmanager
 def reading() -> Iterator[None]:
     """Reading a damaged file is an error of the journal's."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, json.JSONDecodeError) as error:
         raise JournalError(
             f"the journal cannot be read ({error}); restore the run from a copy."
         ) from error

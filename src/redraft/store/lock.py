@@ -97,7 +97,8 @@ def _acquire(file: int, path: Path) -> None:
             time.sleep(_PAUSE)
         except OSError as error:
             raise JournalError(
-                error.errno, f"the run cannot be locked ({error.strerror}); keep it on a local disk",
+                error.errno,
+                f"the run cannot be locked ({error.strerror}); keep it on a local disk",
                 str(path.parent),
             ) from error
 
@@ -108,5 +109,7 @@ def _opened(path: Path) -> int:
         return os.open(path, flags, 0o600)
     except OSError as error:
         raise JournalError(
-            error.errno, f"the run's lock cannot be opened ({error.strerror}); check the place", str(path)
+            error.errno,
+            f"the run's lock cannot be opened ({error.strerror}); check the place",
+            str(path),
         ) from error

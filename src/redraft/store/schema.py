@@ -22,10 +22,9 @@ CREATE TABLE meta (
 ) WITHOUT ROWID;
 
 CREATE TABLE body (
-    id     INTEGER PRIMARY KEY,
-    sha    BLOB NOT NULL UNIQUE,
-    packed INTEGER NOT NULL,
-    data   BLOB NOT NULL
+    id   INTEGER PRIMARY KEY,
+    sha  BLOB NOT NULL UNIQUE,
+    data BLOB NOT NULL
 );
 
 CREATE TABLE carrier (

@@ -5,13 +5,19 @@ from __future__ import annotations
 from redraft.events import RunEnded
 from redraft.store.base import Entry, Opened, Started, Told
 
-__all__ = ["FIRST", "RUNNING", "summary_of"]
+__all__ = ["CLOSED", "FIRST", "RUNNING", "SUMMARY", "summary_of"]
 
 FIRST = frozenset({"dialect", "started", "task"})
 """What is as it was at the beginning, whatever comes later."""
 
+SUMMARY = FIRST | {"model", "status", "tag", "why"}
+"""What the journal keeps of a run by itself."""
+
 RUNNING = "running"
 """The status of a run that did not say that it ended."""
+
+CLOSED = "closed"
+"""The status of one whose process let go of the journal and did not say more."""
 
 _WIDTH = 120
 
@@ -25,7 +31,8 @@ def summary_of(entry: Entry, at: float) -> dict[str, object]:
     """
     match entry:
         case Opened(values=values):
-            return {"model": values.get("model", ""), "status": RUNNING, "why": "", "tag": values.get("tag", "")}
+            about = {name: values.get(name, "") for name in ("model", "tag")}
+            return {**about, "status": RUNNING, "why": ""}
         case Started():
             return {"task": _task(entry), "started": at}
         case Told(event=RunEnded() as ended):

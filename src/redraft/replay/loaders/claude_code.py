@@ -109,7 +109,8 @@ class _Reader:
     def _answer(self, row: Row, message: Mapping[str, Any], blocks: list[Any], thread: int) -> None:
         draft = self.drafts[thread]
         found = reported(message.get("usage"))
-        known = self.answers.get(str(message.get("id")))
+        name = str(message.get("id") or f"row {row.line}")
+        known = self.answers.get(name)
         if known is not None and known[0] == thread:
             call = draft.calls[known[1]]
             draft.calls[known[1]] = replace(call, reported=found or call.reported)
@@ -120,7 +121,7 @@ class _Reader:
         when = self.times.get(thread) or seconds(row.value.get("timestamp"))
         model = str(message.get("model") or "")
         draft.calls.append(RecordedCall(len(draft.messages), row.line, model, when, found))
-        self.answers[str(message.get("id"))] = (thread, len(draft.calls) - 1)
+        self.answers[name] = (thread, len(draft.calls) - 1)
         draft.messages.extend(from_blocks("assistant", blocks))
 
 

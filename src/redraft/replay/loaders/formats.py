@@ -86,17 +86,17 @@ def read_source(source: Source, formats: Iterable[Format] = FORMATS) -> Recordin
     """Read a recording from text that is at hand; as `load`."""
     known = list(formats)
     for one in known:
-        if one.detect(source):
-            try:
+        try:
+            if one.detect(source):
                 return one.read(source)
-            except RecordingError:
-                raise
-            except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-                # A field of another kind than any recorded file has: still the file's fault.
-                raise source.error(
-                    0,
-                    f"it looks like {one.holds}, but a field has an unexpected form "
-                    f"({type(error).__name__}: {error}); export it anew, or mend that field",
-                ) from error
+        except RecordingError:
+            raise
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            # A field of another kind than any recorded file has: still the file's fault.
+            raise source.error(
+                0,
+                f"it looks like {one.holds}, but a field has an unexpected form "
+                f"({type(error).__name__}: {error}); export it anew, or mend that field",
+            ) from error
     names = ", ".join(one.holds for one in known)
     raise source.error(0, f"{source.damage()}. Known are: {names}")

@@ -108,9 +108,8 @@ class _Reader:
 
     def _response(self, line: int, response: Mapping[str, Any]) -> None:
         name = str(response.get("id", ""))
-        if name in self.responses:
+        if name and name in self.responses:
             return
-        self.responses.add(name)
         choices = response.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else {}
         message = choice.get("message") if isinstance(choice, Mapping) else None
@@ -174,7 +173,8 @@ class _Reader:
     # -- both -------------------------------------------------------------------------------------
 
     def _call(self, line: int, model: str, usage: object, name: str) -> None:
-        self.responses.add(name)
+        if name:
+            self.responses.add(name)
         reply = len(self.now.messages)
         self.now.calls.append(RecordedCall(reply, line, model, self.heard, reported(usage)))
 

@@ -26,18 +26,22 @@ def _lists(source: Source) -> Iterator[tuple[int, list[Any], Mapping[str, Any]]]
     """The lists in the file: where each begins, its messages, what stands beside them."""
     document = source.document
     if isinstance(document, list):
-        if document and all(isinstance(one, Mapping) and "messages" in one for one in document):
+        if document and all(_has_messages(one) for one in document):
             yield from ((0, one["messages"], one) for one in document)
         else:
             yield 0, document, {}
-    elif isinstance(document, Mapping) and isinstance(document.get("messages"), list):
+    elif _has_messages(document):
         yield 0, document["messages"], document
     elif source.rows and "role" in source.rows[0].value:
         yield source.rows[0].line, [row.value for row in source.rows], {}
     else:
         for row in source.rows:
-            if isinstance(row.value.get("messages"), list):
+            if _has_messages(row.value):
                 yield row.line, row.value["messages"], row.value
+
+
+def _has_messages(value: Any) -> bool:
+    return isinstance(value, Mapping) and isinstance(value.get("messages"), list)
 
 
 def read(source: Source) -> Recording:

@@ -1,0 +1,205 @@
+"""Looking into a run: what is in its context, what happened, and what an edit changed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from redraft.cli.kept import AsJson, RunName, to_read
+from redraft.cli.progress import Board, line_of
+from redraft.cli.texts import one_line, write_out
+from redraft.context import Live, Turn
+from redraft.errors import JournalError
+from redraft.events import Event, RunEnded
+from redraft.store import Committed, RevisionDiff, SQLiteJournal, Told, diff
+
+__all__ = ["diff_", "log", "show"]
+
+_PAUSE = 0.3
+"""Seconds between two looks at a log that is followed."""
+
+_WORDS = 60
+
+
+def show(name: RunName, as_json: AsJson = False) -> None:
+    """Show what is in a run's context now, turn by turn.
+
+    Sizes are in tokens of our own count. `edit` is what changing the turn would make the server read
+    again: everything behind it. `for` names turns that left when a note came in their place.
+    """
+    with to_read(name) as journal:
+        live, stands = _state(journal)
+        rows = list(_rows(live, stands))
+        meta = journal.meta()
+    if as_json:
+        write_out(json.dumps({"tokens": live.tokens, "frame": live.frame_tokens, "turns": rows}))
+        return
+    table = Table(box=None, pad_edge=False)
+    for title in ("turn", "role", "origin", "tokens", "edit", "for", "says"):
+        number = title in ("turn", "tokens", "edit")
+        table.add_column(title, justify="right" if number else "left", no_wrap=title != "says")
+    for row in rows:
+        origin = row["origin"] if not row["held"] else f"{row['origin']} ({row['held']})"
+        edit = "-" if row["edit_cost"] is None else f"{row['edit_cost']:,}"
+        table.add_row(
+            str(row["turn"]),
+            row["role"],
+            origin,
+            f"{row['tokens']:,}",
+            edit,
+            _ranges(row["stands_for"]),
+            one_line(row["says"], _WORDS),
+        )
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(table)
+    console.print(
+        f"{live.tokens:,} tokens in {len(rows)} turns, {live.frame_tokens:,} of them tools and "
+        f"parameters; {meta.get('model', '')} {meta.get('status', '')}".rstrip()
+    )
+
+
+def _state(journal: SQLiteJournal) -> tuple[Live, dict[int, list[int]]]:
+    """The live context at the end of the log, and which turns each note stands for."""
+    tail = journal.tail()
+    stands: dict[int, list[int]] = {}
+    for recorded in tail.new():
+        if isinstance(recorded.entry, Committed):
+            moves = recorded.entry.commit.moves
+            left = [move.old.number for move in moves if move.old and not move.new]
+            came = [move.new for move in moves if move.new]
+            for turn in came:
+                known = stands.get(turn.number, [])
+                stands[turn.number] = sorted({*known, *left} - {turn.number})
+    if tail.live is None:
+        raise JournalError("there is no session in this run yet; nothing was recorded.")
+    return tail.live, stands
+
+
+def _rows(live: Live, stands: dict[int, list[int]]) -> Iterator[dict[str, Any]]:
+    behind = live.tokens - live.frame_tokens
+    for at, turn in enumerate(live.turns):
+        behind -= turn.tokens
+        held = _held(live, at)
+        yield {
+            "turn": turn.number,
+            "role": turn.role,
+            "origin": str(turn.origin),
+            "held": held,
+            "tokens": turn.tokens,
+            "edit_cost": None if held else behind,
+            "stands_for": stands.get(turn.number, []),
+            "calls": [call.name for call in turn.content.calls],
+            "says": _says(turn),
+        }
+
+
+def _held(live: Live, at: int) -> str:
+    """Why no edit may touch the turn there, in a word; "" where one may."""
+    if at < live.head or live.turns[at].role == "system" or live.turns[at].number in live.pins:
+        return "pinned"
+    return "unanswered" if live.holds(at) else "open" if at >= live.open_at else ""
+
+
+def _says(turn: Turn) -> str:
+    calls = " ".join(f"{call.name} {call.arguments}" for call in turn.content.calls)
+    return one_line(" ".join(filter(None, (turn.content.text, calls))), 200)
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Numbers in short: 3-5, 8."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in spans)
+
+
+def log(
+    name: RunName,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on until the run ends; Ctrl-C stops looking.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="One JSON object a line, for every event.")
+    ] = False,
+) -> None:
+    """Show what happened in a run, event by event.
+
+    \b
+    Examples:
+      redraft log last
+      redraft log last --follow --json | jq .type
+    """
+    with to_read(name) as journal:
+        board, tail = Board(), journal.tail()
+        while True:
+            ended = False
+            for recorded in tail.new():
+                if not isinstance(recorded.entry, Told):
+                    continue
+                event = recorded.entry.event
+                ended = isinstance(event, RunEnded)
+                board = board.after(event)
+                _tell(event, board, recorded.seq, recorded.at, as_json=as_json)
+            if not follow or ended:
+                return
+            time.sleep(_PAUSE)
+
+
+def _tell(event: Event, board: Board, seq: int, at: float, *, as_json: bool) -> None:
+    if as_json:
+        write_out(json.dumps({"seq": seq, "at": at, **event.as_dict()}))
+        return
+    line = line_of(event, board)
+    clock = time.strftime("%H:%M:%S", time.localtime(at))
+    if line is not None:
+        write_out(f"{clock} {line.text}")
+    elif isinstance(event, RunEnded):
+        why = f": {event.why}" if event.why else ""
+        write_out(f"{clock} {event.status}{one_line(why, 300)}")
+
+
+def diff_(
+    name: RunName,
+    revision: Annotated[
+        int, typer.Argument(metavar="REVISION", help="Its number; see `redraft log`.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Show what a revision changed: each turn before and after it."""
+    with to_read(name) as journal:
+        found = diff(journal, revision)
+    if as_json:
+        write_out(json.dumps(_as_values(found)))
+        return
+    receipt, info = found.info.receipt, found.info
+    write_out(
+        f"revision {info.number} by the {info.author} ({info.source}), {receipt.status}: "
+        f"{receipt.before:,} -> {receipt.after:,} tokens"
+    )
+    for turn in found.turns:
+        write_out("\n".join(turn.lines()) or f"turn {turn.number}: only white space differs")
+
+
+def _as_values(found: RevisionDiff) -> dict[str, Any]:
+    return {
+        "revision": found.info.number,
+        "at": found.info.at,
+        "author": found.info.author,
+        "source": found.info.source,
+        "status": str(found.info.receipt.status),
+        "before": found.info.receipt.before,
+        "after": found.info.receipt.after,
+        "turns": [
+            {"turn": turn.number, "old": turn.old_text, "new": turn.new_text}
+            for turn in found.turns
+        ],
+    }
