@@ -366,3 +366,36 @@ def wire(value: object) -> str:
 def blocks_of(messages: Sequence[Json], key: str) -> list[Any]:
     """All blocks of a list of messages, plain text left out."""
     return [block for m in messages if not isinstance(m[key], str) for block in m[key]]
+
+
+def _is_call(block: Json) -> bool:
+    return block.get("type") == "tool_use" or bool({"functionCall", "function_call"} & set(block))
+
+
+def result_id(block: Json) -> Any:
+    """What names the call that a result answers: an id, or the function where there is none."""
+    if block.get("type") == "tool_result":
+        return block["tool_use_id"]
+    result = block.get("functionResponse") or block.get("function_response")
+    return result and (result.get("id") or result["name"])
+
+
+def _call_id(block: Json) -> Any:
+    call = block.get("functionCall") or block.get("function_call") or block
+    return call.get("id") or call["name"]
+
+
+def faults(messages: list[Json], key: str) -> list[str]:
+    """Where a list breaks the rule of both formats: the results of all calls stand right behind them,
+    in one message, before any words, and nowhere else."""
+    found = []
+    for at, message in enumerate(messages):
+        blocks = [] if isinstance(message[key], str) else message[key]
+        before = messages[at - 1][key] if at and not isinstance(messages[at - 1][key], str) else []
+        asked = sorted(_call_id(block) for block in before if _is_call(block))
+        kinds = [result_id(block) is not None for block in blocks]
+        if kinds != sorted(kinds, reverse=True):
+            found.append(f"{at}: words before a result")
+        if sorted(result_id(block) for block in blocks if result_id(block)) != asked:
+            found.append(f"{at}: {asked} unanswered or strangers answered")
+    return found

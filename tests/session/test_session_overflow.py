@@ -130,15 +130,22 @@ def test_an_error_after_the_answer_is_no_overflow() -> None:
 
 def test_the_limit_comes_down_to_what_the_server_takes() -> None:
     with Session(HEAD, settings=SMALL) as session:
-        fill(session, 30)
+        fill(session, 60)
         sent = session.tokens
         overflow(session, requested=2 * sent, window=sent)  # it counts twice what we count
         assert session.limit == sent // 2 - 500
         assert session.tokens <= session.limit
-        fill(session, 20, start=30)
-        request = session.request()
-        assert request is not None
+        fill(session, 20, start=60)
+        assert session.request() is not None
         assert session.tokens <= session.limit
+
+
+def test_a_small_window_keeps_three_quarters_where_the_margin_would_leave_no_room() -> None:
+    with Session(HEAD, settings=Settings(margin=2_000)) as session:
+        fill(session, 30)
+        sent = session.tokens
+        overflow(session, requested=2 * sent, window=sent)
+        assert session.limit == sent // 2 - sent // 2 // 4
 
 
 def test_without_figures_the_limit_comes_down_below_what_was_refused() -> None:

@@ -34,7 +34,7 @@ from session_world import (
 from redraft import Phase, Session, Settings
 from redraft.errors import BudgetError, ContextOverflowError, SessionStateError
 from redraft.events import Event, RequestMade, StartedOver
-from redraft.store import Sent, inputs
+from redraft.store import Appended, Entry, Sent, VolatileJournal, inputs
 
 
 class Client:
@@ -366,3 +366,27 @@ def test_every_view_is_recorded_and_told() -> None:
 def test_nothing_to_send_is_an_error() -> None:
     with Session([]) as session, pytest.raises(SessionStateError, match="nothing to ask"):
         session.view([])
+
+
+def test_words_that_could_not_be_recorded_are_new_again_the_next_time() -> None:
+    class Full(VolatileJournal):
+        failing = False
+
+        def record(self, entry: Entry) -> None:
+            if self.failing and isinstance(entry, Appended):
+                raise OSError("no space left on device")
+            super().record(entry)
+
+    journal = Full()
+    with Session([], journal=journal) as session:
+        client = Client(session)
+        client.send()
+        client.history += [runs("ls"), result("out"), user("do not lose me")]
+        journal.failing = True
+        with pytest.raises(OSError, match="no space"):
+            client.send()
+        journal.failing = False
+        sent = client.send()
+        assert [message["content"] for message in sent].count("do not lose me") == 1
+        assert len(client.send()) == len(sent) == 5
+        assert balanced(session)

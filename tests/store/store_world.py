@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,13 @@ def agrees(now: Any, then: Any) -> bool:
         same = isinstance(now, list) and len(now) == len(then)
         return same and all(agrees(one, other) for one, other in zip(now, then, strict=True))
     return bool(now == then)
+
+
+def differing(now: Iterable[object], then: Iterable[object]) -> int | None:
+    """The place of the first entry that differs; None where none does. (A comparison of the whole would
+    have pytest explain the difference for minutes.)"""
+    pairs = zip_longest(map(plain, now), map(plain, then))
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), None)
 
 
 def as_bytes(live: Live) -> bytes:

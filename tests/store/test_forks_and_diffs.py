@@ -8,11 +8,11 @@ import pytest
 from store_world import (
     as_bytes,
     contents,
+    differing,
     edited,
     every_kind,
     journal,
     live_of,
-    plain,
     rounds,
     started,
 )
@@ -94,7 +94,7 @@ def forked(run: Path, at: int | None) -> list[Entry]:
 
 
 def test_a_fork_of_the_whole_run_holds_all_of_it(run: Path) -> None:
-    assert [plain(entry) for entry in forked(run, None)] == [plain(entry) for entry in story()]
+    assert differing(forked(run, None), story()) is None
 
 
 @pytest.mark.parametrize(("at", "until"), [(0, 3), (1, 8), (2, 14), (3, 18), (4, 20)])
@@ -102,7 +102,7 @@ def test_a_fork_ends_with_its_revisions_round_or_before_the_next_revision(
     run: Path, at: int, until: int
 ) -> None:
     entries = forked(run, at)
-    assert [plain(entry) for entry in entries] == [plain(entry) for entry in story()[:until]]
+    assert differing(entries, story()[:until]) is None
     numbers = [entry.number for entry in entries if isinstance(entry, Committed)]
     assert numbers == list(range(1, at + 1))
 
@@ -141,7 +141,7 @@ def test_every_kind_of_entry_goes_into_a_fork(tmp_path: Path) -> None:
         tail = copy.tail()
         back = [recorded.entry for recorded in tail.new()]
         live = tail.live
-    assert [plain(entry) for entry in back[:-1]] == [plain(entry) for entry in entries]
+    assert differing(back[:-1], entries) is None
     with journal(tmp_path / "run", write=False) as source:
         whole = source.tail()
         list(whole.new())
@@ -190,7 +190,7 @@ def test_a_revisions_difference_shows_each_turn_before_and_after(run: Path) -> N
         one = diff(reader, 2)
     assert one.info.number == 2
     assert [(turn.number, bool(turn.old), bool(turn.new)) for turn in one.turns] == [
-        (14, False, True),
+        (15, False, True),
         (5, True, False),
         (6, True, False),
     ]
@@ -209,7 +209,7 @@ def test_a_difference_comes_as_lines_of_a_unified_diff(run: Path) -> None:
         "@@ -0,0 +1 @@",
         "+noted 1",
     ]
-    assert call.lines()[:2] == ["--- turn 3 assistant, original, 70 tokens", "+++ /dev/null"]
+    assert call.lines()[:2] == ["--- turn 3 assistant, original, 71 tokens", "+++ /dev/null"]
 
 
 def test_an_unknown_revision_is_an_error_that_says_which_there_are(run: Path) -> None:

@@ -14,6 +14,7 @@ from store_world import (
     METER,
     agrees,
     as_bytes,
+    differing,
     every_kind,
     journal,
     live_of,
@@ -126,21 +127,21 @@ def test_an_older_journal_is_migrated_when_it_is_opened_to_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "run")
-    before = [plain(entry) for entry in read(tmp_path / "run")]
+    before = read(tmp_path / "run")
     next_version(monkeypatch, with_notes)
     with journal(tmp_path / "run") as writer:
-        assert [plain(entry) for entry in writer.entries()] == before
+        assert differing(writer.entries(), before) is None
     assert "note" in columns(path)
-    assert [plain(entry) for entry in read(tmp_path / "run")] == before
+    assert differing(read(tmp_path / "run"), before) is None
 
 
 def test_a_reader_of_an_older_journal_changes_nothing_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = written(tmp_path / "run")
-    before, data = [plain(entry) for entry in read(tmp_path / "run")], path.read_bytes()
+    before, data = read(tmp_path / "run"), path.read_bytes()
     next_version(monkeypatch, with_notes)
-    assert [plain(entry) for entry in read(tmp_path / "run")] == before
+    assert differing(read(tmp_path / "run"), before) is None
     assert path.read_bytes() == data
 
 
@@ -250,16 +251,16 @@ def test_a_file_that_was_cut_is_an_error(tmp_path: Path) -> None:
 def test_flipped_bytes_are_an_error_or_change_nothing(tmp_path: Path) -> None:
     path = written(tmp_path / "run")
     data = path.read_bytes()
-    before = [plain(entry) for entry in read(tmp_path / "run")]
+    before = read(tmp_path / "run")
     found = 0
     for at in range(100, len(data), 509):
         path.write_bytes(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :])
         try:
-            after = [plain(entry) for entry in read(tmp_path / "run")]
+            after = read(tmp_path / "run")
         except JournalError:
             found += 1
         else:
-            same = [entry["is"] for entry in after] == [entry["is"] for entry in before]
+            same = list(map(type, after)) == list(map(type, before))
             assert same or len(after) < len(before)
     assert found > 5
 

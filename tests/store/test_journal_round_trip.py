@@ -18,11 +18,11 @@ from store_world import (
     as_bytes,
     call,
     contents,
+    differing,
     edited,
     every_kind,
     journal,
     live_of,
-    plain,
     rounds,
     started,
 )
@@ -72,7 +72,7 @@ def test_a_journal_on_disk_is_a_journal(tmp_path: Path) -> None:
 def test_every_kind_of_entry_comes_back_equal(tmp_path: Path) -> None:
     entries = list(every_kind())
     back, _ = kept(entries, tmp_path / "run")
-    assert [plain(entry) for entry in back] == [plain(entry) for entry in entries]
+    assert differing(back, entries) is None
     assert {type(entry) for entry in entries} == set(Entry.__args__)
 
 
@@ -103,8 +103,8 @@ def test_any_conversation_comes_back_byte_for_byte(
     with tempfile.TemporaryDirectory() as place:
         back, rebuilt = kept(entries, Path(place, "run"))
     assert as_bytes(rebuilt) == as_bytes(after)
-    assert plain(rebuilt) == plain(after)
-    assert [plain(entry) for entry in back] == [plain(entry) for entry in entries]
+    assert differing([rebuilt], [after]) is None
+    assert differing(back, entries) is None
 
 
 ODD: dict[str, Any] = {
@@ -274,12 +274,12 @@ def test_turns_that_share_a_carrier_share_it_again(
     after = live.append([loose])
     entries: list[Entry] = [started(live), Appended(after.turns[-1:])]
     _, rebuilt = kept(entries, tmp_path / "run", dialect=dialect)
-    assert plain(rebuilt) == plain(after)
+    assert differing([rebuilt], [after]) is None
     shared = [turn.content for turn in rebuilt.turns[2:4]]
     assert shared[0].carriers[0] is shared[1].carriers[0]
     assert as_bytes(rebuilt) == as_bytes(after)
     # By its name the file finds its dialect itself.
-    assert plain(again(tmp_path / "run")[1]) == plain(after)
+    assert differing([again(tmp_path / "run")[1]], [after]) is None
 
 
 def test_a_journal_says_so_where_it_is_opened_with_another_dialect(tmp_path: Path) -> None:
@@ -295,11 +295,10 @@ def test_inputs_and_versions_are_the_same_from_the_file(tmp_path: Path) -> None:
     entries = list(every_kind())
     back, _ = kept(entries, tmp_path / "run")
     before, after = list(inputs(entries)), list(inputs(back))
-    assert [plain(each.turns) for each in after] == [plain(each.turns) for each in before]
+    assert differing((each.turns for each in after), (each.turns for each in before)) is None
     one, other = versions(entries), versions(back)
-    assert {number: plain(turns) for number, turns in one.items()} == {
-        number: plain(turns) for number, turns in other.items()
-    }
+    assert list(one) == list(other)
+    assert differing(other.values(), one.values()) is None
 
 
 def test_a_request_that_was_mended_is_given_as_it_was_sent(tmp_path: Path) -> None:
@@ -344,7 +343,7 @@ def test_a_reader_that_stops_anywhere_goes_on_from_there(data: st.DataObject) ->
             writer.record(entry)
         rest = [recorded.entry for recorded in tail.new()]
     assert len(first) == stop
-    assert [plain(entry) for entry in first + rest] == [plain(entry) for entry in entries]
+    assert differing(first + rest, entries) is None
 
 
 def test_a_reader_without_a_meter_counts_as_everybody_does(tmp_path: Path) -> None:

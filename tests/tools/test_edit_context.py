@@ -178,7 +178,7 @@ class TestMistakes:
     @pytest.mark.parametrize(
         ("edit", "says"),
         [
-            ({"turn": 1, "text": "x"}, "turn 1 cannot be edited; editable turns: 2 to 6"),
+            ({"turn": 1, "text": "x"}, "turn 1 cannot be edited; editable turns: 2-6"),
             ({"turn": 99, "text": "x"}, "turn 99 cannot be edited"),
             ({"turn": True, "text": "x"}, "turn True cannot be edited"),
             ({"turn": 4.5, "text": "x"}, "turn 4.5 cannot be edited"),

@@ -99,8 +99,8 @@ def check_room(limit: int, needed_parts: Mapping[str, int]) -> None:
     """
     if limit <= 0:
         raise BudgetError(
-            f"the limit is {limit:,} tokens: budget or window are used up by the output reserve and "
-            f"the margin; raise `budget`, choose a model with a larger window, or lower "
+            f"there is no room at all: the margin and the output reserve take more than the budget or "
+            f"the window has; raise `budget` (or `window`) by more than {-limit:,} tokens, or lower "
             f"`output_reserve`"
         )
     needed = sum(needed_parts.values())

@@ -141,6 +141,11 @@ def whole_groups(proposal: Proposal) -> str | None:
     # Turns outside of the stretch are the same, so groups outside of it and its border are too.
     start = group_at(before, stretch.start - 1).start if stretch.start else 0
     broken = _loose(after, start, stretch.after) - _loose(before, start, stretch.before)
+    # What comes back stood like this before the revision that is undone (a stray result that the
+    # client sent, say), so nothing is parted now that was not then.
+    back = {change.new.number for change in proposal.revision.changes if isinstance(change.new, Turn)}
+    back |= {item.new.number for item in proposal.revision.inserts if isinstance(item.new, Turn)}
+    broken = Counter({key: count for key, count in broken.items() if key[0] not in back})
     return "a call and its result would be parted" if broken else None
 
 

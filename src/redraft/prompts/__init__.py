@@ -12,6 +12,7 @@ from redraft.prompts.results import (
     cut_marker,
     cut_off_result,
     interrupted_result,
+    missing_result,
     not_run_result,
     unreadable_result,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "handover_notice",
     "has_section",
     "interrupted_result",
+    "missing_result",
     "new_tag",
     "not_run_result",
     "nudge_notice",

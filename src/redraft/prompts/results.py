@@ -8,6 +8,7 @@ __all__ = [
     "cut_marker",
     "cut_off_result",
     "interrupted_result",
+    "missing_result",
     "not_run_result",
     "unreadable_result",
 ]
@@ -53,3 +54,11 @@ def interrupted_result(tag: str) -> str:
 def not_run_result(tag: str) -> str:
     """For a call made in the final turn, when nothing is run any more."""
     return f"{opening(tag)} Not run: the run was ending and this was its last turn."
+
+
+def missing_result(tag: str) -> str:
+    """For a call that the program around the session handed in no result for."""
+    return (
+        f"{opening(tag)} No result: the program that runs your calls gave none for this one. It may not "
+        "have run at all. Look at the state of things before you call it again."
+    )

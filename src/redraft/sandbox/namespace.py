@@ -34,8 +34,10 @@ class Namespace:
         self._entry = _PROC / str(first)
         self._first = first
         stat = read_stat(self._entry)
-        # A number that went to another process since then is not in a namespace of its own.
-        foreign = _namespace(self._entry) not in (None, _namespace(_PROC / "self"))
+        self._name = _namespace(self._entry)
+        # The number may have gone to another process since it was told. One that lives in the same
+        # namespace as we do is none of ours to end, and neither is anything beside it.
+        foreign = self._name not in (None, _namespace(_PROC / "self"))
         self._started = stat.started if stat and foreign else None
 
     def alive(self) -> bool:
@@ -64,11 +66,10 @@ class Namespace:
 
     def ask_to_stop(self) -> None:
         """Send SIGTERM to all processes but the first, which would not mind."""
-        mine = _namespace(self._entry)
-        if mine is None:
+        if not self.alive():
             return
         for entry in _numbered(_PROC):
-            if entry != self._entry and _namespace(entry) == mine:
+            if entry != self._entry and _namespace(entry) == self._name:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(int(entry.name), signal.SIGTERM)
 

@@ -121,10 +121,12 @@ class Controller:
             self._roll_back()
 
     def _ceiling(self, error: ContextOverflowError) -> int:
-        """What the server can take, in our own count, less the margin."""
+        """What the server can take, in our own count, less the margin, or less a quarter of it where
+        the server's window is so small that a whole margin would leave no room."""
         sent, margin = self.core.used, self.settings.margin
         if error.requested and error.window and error.requested > error.window:
-            return sent * error.window // error.requested - margin
+            taken = sent * error.window // error.requested
+            return taken - min(margin, taken // 4)
         # Nothing is known but that this was too much. (Where the prompt alone would have fitted, the
         # output beside it did not.) One margin less is a guess, so what must be sent may go on.
         return max(sent - margin, min(sum(self._needed().values()), sent - 1))

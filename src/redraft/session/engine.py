@@ -198,7 +198,7 @@ class Engine:
         if self._kept_back:
             self.core.journal.record(Held(()))
             self._kept_back = False
-        self.core.append(self._held)
+        self.append_dressed(self._held)
         self._held = []
         self.done = False
         self.controller.resume()
@@ -267,7 +267,8 @@ class Engine:
         core = self.core
         results.open = False
         for call in results.calls or ():
-            missing = Outcome(prompts.interrupted_result(self.tag), 1, interrupted, own=True)
+            say = prompts.interrupted_result if interrupted else prompts.missing_result
+            missing = Outcome(say(self.tag), 1, interrupted, own=True)
             results.outcomes.setdefault(call.place, missing)
         if not results.read:
             results.read = True

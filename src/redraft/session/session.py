@@ -251,6 +251,9 @@ class Session(Facts):
 
         Makes room first, if need be, so that the request fits. May be called again before an answer.
 
+        The list is yours, but the messages in it are the session's own objects, the same from request
+        to request: to add a cache marker, put a changed copy into the list.
+
         Returns:
             the request, or None when there is nothing to ask: the model has given its final answer,
             or the run was stopped (see `why`).
@@ -385,9 +388,11 @@ class Session(Facts):
             why: completes "this is your last turn, because ...".
 
         Raises:
-            SessionStateError: the last reply's calls have no results yet.
+            SessionStateError: a model call is under way, or its calls have no results yet.
         """
         self._engine.must_be_settled()
+        if self._engine.answering:
+            raise SessionStateError("a model call is under way; finish after its round.")
         if self.phase is Phase.RUNNING and not self._engine.done:
             self._controller.end(why)
 

@@ -53,6 +53,7 @@ class Views:
         if past is not None and self._recorded:
             self._history.gave(engine.wire.sent)
         self._receipts: set[str] = set()
+        self._joined = False
 
     def view(self, messages: Sequence[object], prompt_tokens: int) -> list[Native]:
         """See `Session.view`."""
@@ -60,14 +61,7 @@ class Views:
         engine.must_be_settled()
         if not messages:
             raise SessionStateError("there is nothing to ask yet; give the client's messages.")
-        new = self._history.new(messages)
-        if new is None:
-            self._recorded = 0
-        self._note()
-        if new is None:
-            self._rebase(messages)
-        elif new:
-            self._take_in(self._beginning.contents(new), prompt_tokens)
+        self._take(messages, prompt_tokens)
         request = engine.request()
         if request is None:
             raise SessionStateError(
@@ -77,6 +71,26 @@ class Views:
         sent: list[Native] = request["messages"]
         self._history.gave(sent)
         return sent
+
+    def _take(self, messages: Sequence[object], prompt_tokens: int) -> None:
+        """Take in what is new. A message counts as known once it has joined the context: where that
+        could not be recorded, it is new again the next time."""
+        history = self._history
+        known, recorded = history.known, self._recorded
+        new = history.new(messages)
+        self._joined = False
+        try:
+            if new is None:
+                self._recorded = 0
+            self._note()
+            if new is None:
+                self._rebase(messages)
+            elif new:
+                self._take_in(self._beginning.contents(new), prompt_tokens)
+        except BaseException:
+            if not self._joined:
+                history.known, self._recorded = known, recorded
+            raise
 
     def _note(self) -> None:
         """Record what of the client's history is new, so that another process knows it."""
@@ -111,6 +125,7 @@ class Views:
         live = self._beginning.live(messages, first=first, open_end=True)
         engine.edits.discard(REWRITTEN)
         core.restart(live)
+        self._joined = True
         if not self.blank:
             core.tell(StartedOver(core.round, len(live.turns), core.used))
         self.blank = False
@@ -130,6 +145,7 @@ class Views:
             if content.role == "tool" and content.text in self._receipts
         ]
         engine.append_dressed(contents, own)
+        self._joined = True
         if judged is not None:
             core.books.charge_plan(plan)
         core.end_round()

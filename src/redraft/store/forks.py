@@ -9,6 +9,7 @@ from pathlib import Path
 
 from redraft.errors import JournalError
 from redraft.store.base import Account, Committed, Entry, Opened, Stated, Told
+from redraft.store.files import JOURNAL
 from redraft.store.journal import SQLiteJournal
 from redraft.store.reader import Tail
 from redraft.store.summary import SUMMARY
@@ -38,6 +39,8 @@ def fork(source: SQLiteJournal, directory: Path, *, at: int | None = None) -> in
     Raises:
         JournalError: there is no such revision, or the copy cannot be written.
     """
+    if (directory / JOURNAL).exists():
+        raise JournalError(f"{directory} holds a run already; name another place.")
     last = _end(source.tail(), at)
     try:
         return _copied(source, directory, last, at)
@@ -48,8 +51,6 @@ def fork(source: SQLiteJournal, directory: Path, *, at: int | None = None) -> in
 
 def _copied(source: SQLiteJournal, directory: Path, last: int, at: int | None) -> int:
     with SQLiteJournal(directory, dialect=source.dialect, meter=source.meter) as copy:
-        if not copy.blank:
-            raise JournalError(f"{directory} holds a run already; name another place.")
         opened: Opened | None = None
         count = 0
 

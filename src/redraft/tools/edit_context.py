@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,7 @@ EDIT_CONTEXT: Mapping[str, Any] = {
 """The tool's schema, in the form of Chat Completions."""
 
 _FIRST_WORDS = 60
+_MOST_SPANS = 12
 _ENDING = re.compile("(?:\r\n|\n|\r)")
 
 
@@ -99,6 +100,13 @@ def intend(live: Live, arguments: Mapping[str, Any], gate: Gate = Gate.FIT) -> R
     Returns:
         the revision, or text for the model where nothing was to be edited or an edit is wrong.
     """
+    strangers = sorted(set(arguments) - {"edits"})
+    if strangers:
+        named = ", ".join(f"`{name}`" for name in strangers)
+        return Outline(
+            f"Nothing was changed: there is no argument {named}; put each edit into the list `edits`.",
+            failed=True,
+        )
     edits = _listed(arguments.get("edits"))
     if edits is None:
         return Outline("`edits` must be a list of {turn, text} objects.", failed=True)
@@ -154,9 +162,8 @@ class _Drafts:
     def _turn(self, number: object) -> Turn:
         turn = self.turns.get(_whole(number))
         if turn is None:
-            known = list(self.turns)
-            span = f"{known[0]} to {known[-1]}" if known else "none yet"
-            raise _BadEdit(f"turn {number!r} cannot be edited; editable turns: {span}.")
+            known = _spans(list(self.turns)) or "none yet"
+            raise _BadEdit(f"turn {number!r} cannot be edited; editable turns: {known}.")
         return turn
 
     def _claim(self, turn: Turn, text: str | None) -> None:
@@ -240,3 +247,15 @@ def _outline(live: Live) -> str:
         fixed = " [kept as it is]" if turn.number in kept else ""
         rows.append(f"turn {turn.number} {turn.role} {turn.tokens} tokens{calls}{fixed}: {words}")
     return "\n".join(rows) or "There is nothing to edit yet."
+
+
+def _spans(numbers: Sequence[int]) -> str:
+    """Numbers in their order, runs in short: `8, 5-7`."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and spans[-1][1] == number - 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    shown = [str(a) if a == b else f"{a}-{b}" for a, b in spans]
+    return ", ".join(shown if len(shown) <= _MOST_SPANS else [*shown[:_MOST_SPANS], "..."])
