@@ -388,7 +388,9 @@ def test_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ) as server:
         done = run(server, "--workdir", "work")
     assert done.code == 3
-    assert results(server, 1)[0].startswith(str(tmp_path / "tmp"))
+    place = Path(results(server, 1)[0].splitlines()[0])
+    assert place.is_relative_to(tmp_path / "redraft-home")
+    assert list(place.iterdir()) == [], "the run is kept, its context file is gone"
     assert list((tmp_path / "tmp").iterdir()) == []
     assert list((tmp_path / "work").iterdir()) == []
 
