@@ -1,5 +1,6 @@
 """Wire formats: how a provider's request splits into turns and joins again, byte-identical."""
 
+from redraft.dialects.anthropic import Anthropic
 from redraft.dialects.base import (
     Call,
     Content,
@@ -12,6 +13,7 @@ from redraft.dialects.base import (
     Usage,
     join_carriers,
 )
+from redraft.dialects.gemini import Gemini
 from redraft.dialects.openai_chat import OpenAIChat
 from redraft.dialects.openai_responses import OpenAIResponses
 from redraft.dialects.rules import (
@@ -27,10 +29,12 @@ from redraft.dialects.rules import (
 __all__ = [
     "OPENAI_CHAT",
     "STRICT_CHAT",
+    "Anthropic",
     "Call",
     "Content",
     "Dialect",
     "Frame",
+    "Gemini",
     "Native",
     "OpenAIChat",
     "OpenAIResponses",
