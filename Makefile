@@ -34,4 +34,4 @@ docs: $(READY) ## write the command reference anew; check links and snippets
 
 bench: $(READY) ## measure milliseconds per round by the context's size; ARGS=--json for a script
 	$(BIN)/python bench/rounds.py $(ARGS)
-	$(BIN)/python bench/bench_cost.py
+	$(if $(ARGS),,$(BIN)/python bench/bench_cost.py)

@@ -149,31 +149,49 @@ class TestAuthority:
 
 
 class TestTurnsThatComeBack:
+    def back(self, live: Live, *turns: Turn, author: Any = "person") -> Any:
+        return revise(live, *(Insert(0, turn) for turn in turns), author=author)
+
     def test_only_what_was_there_can(self) -> None:
-        live = talk()
         stranger = Turn(99, CHAT.note("user", "x"), Origin.ORIGINAL, 5)
-        assert (
-            "was never in this context" in refused(revise(live, Insert(0, stranger))).receipt.rule
-        )
+        assert "was never in this context" in refused(self.back(talk(), stranger)).receipt.rule
 
     def test_not_while_it_stands_and_not_twice(self) -> None:
         live = talk()
         old = turn(live, 2)
-        assert "in the context already" in refused(revise(live, Insert(0, old))).receipt.rule
+        assert "in the context already" in refused(self.back(live, old)).receipt.rule
         gone = applied(revise(live, drop(live, 2))).live
-        twice = refused(revise(gone, Insert(0, old), Insert(0, old)))
-        assert "in the context already" in twice.receipt.rule
+        assert "in the context already" in refused(self.back(gone, old, old)).receipt.rule
 
     def test_not_under_another_number(self) -> None:
         live = talk()
         change = Change(2, turn(live, 2).digest, turn(live, 6))
-        assert "cannot become another turn" in refused(revise(live, change)).receipt.rule
+        answer = refused(revise(live, change, author="person"))
+        assert "cannot become another turn" in answer.receipt.rule
 
-    def test_a_result_does_not_come_back_without_its_call(self) -> None:
+    @pytest.mark.parametrize("author", ["model", "policy", "harness"])
+    def test_nobody_but_a_person_brings_them_back(self, author: Any) -> None:
+        """They carry the authority that they had, and stand again as they stood."""
         live = talk()
-        gone = applied(revise(live, drop(live, 3))).live
-        answer = refused(revise(gone, Insert(0, turn(live, 4)), author="person"))
-        assert answer.receipt.rule == "a call and its result would be parted"
+        gone = applied(revise(live, drop(live, 2), edit(live, 6, "edited"))).live
+        change = Change(6, turn(gone, 6).digest, turn(live, 6))
+        for answer in (
+            self.back(gone, turn(live, 2), author=author),
+            revise(gone, change, author=author),
+        ):
+            assert refused(answer).receipt.rule == "only a person's undo brings a turn back"
+
+    def test_not_behind_the_round_in_progress(self) -> None:
+        live = grown(applied(revise(talk(), drop(talk(), 2))).live, calls("z"))
+        misplaced = Turn(2, CHAT.note("assistant", "one"), Origin.NOTE, 5, place=(99, 0))
+        assert refused(self.back(live, misplaced)).receipt.rule == (
+            "the round in progress must stay the last"
+        )
+
+    def test_a_stray_result_of_the_client_comes_back_as_it_stood(self) -> None:
+        live = start(user("task"), said("one"), result("x", "stray"), said("two"))
+        done = applied(revise(live, drop(live, 3)))
+        assert applied(self.back(done.live, turn(live, 3))).live.turns == live.turns
 
 
 class TestChecks:

@@ -24,14 +24,14 @@ from redraft.context import (
     obstacles,
 )
 from redraft.dialects import OPENAI_CHAT, Content, check, framed
-from redraft.testing.strategies import conversations, legal_conversations
+from redraft.testing.strategies import conversations, damaged_conversations, legal_conversations
 from redraft.tokens import Meter, TiktokenCounter
 
 Script = Any
 limits = st.sampled_from((10**9, 400, 60))
 
 
-@given(conversations(max_exchanges=2), scripts, limits)
+@given(conversations(max_exchanges=2) | damaged_conversations(), scripts, limits)
 def test_the_running_sum_is_the_recount(messages: Any, script: Script, limit: int) -> None:
     for event in play(start(*messages, tools=[{"x": 1}]), script, limit).events:
         assert event.after.recount() == event.after.tokens
@@ -78,7 +78,7 @@ def _closed(live: Live) -> list[Any]:
     return messages
 
 
-@given(conversations(max_exchanges=2), scripts)
+@given(conversations(max_exchanges=2) | damaged_conversations(), scripts)
 def test_no_edit_parts_a_call_and_a_result_that_were_together(
     messages: Any, script: Script
 ) -> None:
@@ -195,7 +195,7 @@ def _told(event: Event) -> Any:
 # -- undo -----------------------------------------------------------------------------------------
 
 
-@given(conversations(max_exchanges=2), scripts)
+@given(conversations(max_exchanges=2) | damaged_conversations(), scripts)
 def test_every_commit_can_be_taken_back_at_once_to_the_very_same_turns(
     messages: Any, script: Script
 ) -> None:
@@ -207,7 +207,7 @@ def test_every_commit_can_be_taken_back_at_once_to_the_very_same_turns(
             assert back.live.tokens == event.before.tokens
 
 
-@given(conversations(max_exchanges=2), scripts)
+@given(conversations(max_exchanges=2) | damaged_conversations(), scripts)
 def test_taking_all_commits_back_newest_first_leaves_what_was_appended(
     messages: Any, script: Script
 ) -> None:

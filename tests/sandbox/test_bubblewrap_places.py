@@ -20,7 +20,10 @@ pytestmark = needs_bubblewrap
 
 
 @pytest.mark.parametrize("place", ["/", "/tmp", "~", "~/.."])
-def test_a_workdir_that_holds_everything_is_refused(place: str) -> None:
+def test_a_workdir_that_holds_everything_is_refused(
+    place: str, outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(outside))
     with pytest.raises(SandboxError, match=r"protects nothing.*a directory of the project's own"):
         BubblewrapSandbox(Path(place).expanduser())
 

@@ -28,7 +28,7 @@ def run(workdir: Path, command: str, **limits: int) -> Outcome:
 
 def test_a_fork_bomb_is_ended(workdir: Path) -> None:
     # Not shown to work outside. Root is stopped by the watch; for others the kernel refuses to fork.
-    outcome = run(workdir, "bomb() { bomb | bomb & }; bomb; sleep 3", processes=60)
+    outcome = run(workdir, "bomb() { bomb | bomb & }; bomb; exec sleep 3", processes=60)
     if ROOT:
         assert outcome.stopped == "more than 60 processes and threads"
         assert (outcome.exit_code, outcome.timed_out) == (137, False)

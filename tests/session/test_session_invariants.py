@@ -242,6 +242,7 @@ class Sessions(RuleBasedStateMachine):
                 raise ContextOverflowError("too large", **sizes)
         except BudgetError:
             self.session._core.limit = 10_600
+            self.session._engine.state()
 
     # -- beside the loop ---------------------------------------------------------------------------
 

@@ -135,7 +135,7 @@ def every_kind() -> Iterator[Entry]:
     yield Opened({"model": "gpt-5", "tag": "beef", "limit": 9_000, "family": 1.0, "odd": [1, None]})
     yield started(live)
     more = live.append(contents({"role": "user", "content": "And this."}))
-    yield Appended(more.turns[len(live.turns) :], measured=2, head=2)
+    yield Appended(more.turns[len(live.turns) :], measured=2, plan=1, head=2)
     live = more
     yield Stated(
         3, 9_000, 1.5, 1.25, (1.0, 1.25), "final", "full", 2, 1, 9, 2, (5, 6), 1, 3, 2, ("x",)

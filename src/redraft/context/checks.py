@@ -54,7 +54,7 @@ def admissible(live: Live, revision: Revision, positions: Mapping[int, int]) -> 
     if own:
         return own, True
     for change in revision.changes:
-        for rule in _bad_change(live, change, positions[change.number]):
+        for rule in _bad_change(live, revision, change, positions[change.number]):
             return rule, False
     for rule in _bad_inserts(live, revision, positions):
         return rule, False
@@ -83,7 +83,7 @@ def _own_plans(live: Live, revision: Revision, positions: Mapping[int, int]) -> 
             yield f"turn {change.number} is a plan of the policy itself"
 
 
-def _bad_change(live: Live, change: Change, at: int) -> Iterator[str]:
+def _bad_change(live: Live, revision: Revision, change: Change, at: int) -> Iterator[str]:
     """A change keeps its turn's role, or becomes a user's plain text; it never gains authority."""
     number, new, old = change.number, change.new, live.turns[at]
     if at < live.head or old.role == "system":
@@ -91,6 +91,8 @@ def _bad_change(live: Live, change: Change, at: int) -> Iterator[str]:
     if isinstance(new, Turn):
         if (new.number, new.place) != (old.number, old.place):
             yield f"turn {number} cannot become another turn"
+        if revision.author != "person":
+            yield _NOT_AN_UNDO
     elif new is not None:
         role = new.content.role
         if role != old.role and not (role == "user" and _plain(new)):
@@ -100,6 +102,7 @@ def _bad_change(live: Live, change: Change, at: int) -> Iterator[str]:
 
 
 _MINTED = "rewritten words cannot pass for the original ones"
+_NOT_AN_UNDO = "only a person's undo brings a turn back"
 
 
 def _bad_inserts(live: Live, revision: Revision, positions: Mapping[int, int]) -> Iterator[str]:
@@ -111,6 +114,8 @@ def _bad_inserts(live: Live, revision: Revision, positions: Mapping[int, int]) -
                 yield f"turn {new.number} is in the context already"
             if new.number >= live.next_number:
                 yield f"turn {new.number} was never in this context"
+            if revision.author != "person":
+                yield _NOT_AN_UNDO
             back.add(new.number)
         else:
             yield from _bad_note(live, insert, new, positions)
@@ -143,7 +148,9 @@ def whole_groups(proposal: Proposal) -> str | None:
     broken = _loose(after, start, stretch.after) - _loose(before, start, stretch.before)
     # What comes back stood like this before the revision that is undone (a stray result that the
     # client sent, say), so nothing is parted now that was not then.
-    back = {change.new.number for change in proposal.revision.changes if isinstance(change.new, Turn)}
+    back = {
+        change.new.number for change in proposal.revision.changes if isinstance(change.new, Turn)
+    }
     back |= {item.new.number for item in proposal.revision.inserts if isinstance(item.new, Turn)}
     broken = Counter({key: count for key, count in broken.items() if key[0] not in back})
     return "a call and its result would be parted" if broken else None

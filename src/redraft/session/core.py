@@ -156,7 +156,12 @@ class Core:
         self.books.close(self.live.tokens)
 
     def append(
-        self, contents: Iterable[Content], origin: Origin = Origin.ORIGINAL, *, measured: int = 0
+        self,
+        contents: Iterable[Content],
+        origin: Origin = Origin.ORIGINAL,
+        *,
+        measured: int = 0,
+        plan: int = 0,
     ) -> tuple[Turn, ...]:
         """Add turns at the end.
 
@@ -165,6 +170,7 @@ class Core:
             origin: where their words come from.
             measured: how many of their raw tokens are receipts, readouts and notices; the rest is
                 intake.
+            plan: raw tokens of the round's reply that turned out to be rationale and command of edits.
 
         Returns:
             the new turns.
@@ -178,9 +184,10 @@ class Core:
             return ()
         head = None if after.head == before.head else after.head
         with unbroken():
-            self.journal.record(Appended(turns, measured, head))
+            self.journal.record(Appended(turns, measured, plan, head))
             self.live = after
         self._enter(before, intake=after.tokens - before.tokens - measured, measurement=measured)
+        self.books.charge_plan(plan)
         return turns
 
     def propose(

@@ -170,7 +170,10 @@ class Engine:
     def overflowed(self, error: ContextOverflowError) -> None:
         """The server refused the request as too large; raises `BudgetError` where that is final."""
         self.asked = False
-        self.controller.overflowed(error)
+        try:
+            self.controller.overflowed(error)
+        finally:
+            self.state()
 
     # -- the client's own words ------------------------------------------------------------------
 
@@ -273,8 +276,6 @@ class Engine:
         if not results.read:
             results.read = True
             self._read_file(results)
-        core.books.charge_plan(results.plan)
-        results.plan = 0
         self._append_results(results)
         core.end_round()
         self.results = None
@@ -338,26 +339,30 @@ class Engine:
             dialect.result(call, outcome.text)
             for call, outcome in zip(calls, outcomes, strict=True)
         ]
-        self.append_dressed(contents, [at for at, outcome in enumerate(outcomes) if outcome.own])
+        own = [at for at, outcome in enumerate(outcomes) if outcome.own]
+        self.append_dressed(contents, own, plan=results.plan)
 
-    def append_dressed(self, contents: Sequence[Content], own: Collection[int] = ()) -> None:
+    def append_dressed(
+        self, contents: Sequence[Content], own: Collection[int] = (), *, plan: int = 0
+    ) -> None:
         """Append turns, with what the model is to be told in the results among them.
 
         Args:
             contents: the turns.
             own: places of results that redraft wrote.
+            plan: raw tokens of the round's reply that were rationale and command of edits.
         """
         core, edits, controller = self.core, self.edits, self.controller
         if core.observe:
             edits.waiting.clear()
-            core.append(contents)
+            core.append(contents, plan=plan)
             return
         lines = [*map(edits.line, edits.waiting), *controller.notices]
         done = compose(controller, contents, lines, own)
         for answers, text in done.changed:
             core.journal.record(Output(core.round, answers, text))
         self.state()
-        core.append(done.contents, measured=done.measured)
+        core.append(done.contents, measured=done.measured, plan=plan)
         if any(content.role == "tool" for content in contents):
             edits.waiting.clear()
             controller.notices.clear()

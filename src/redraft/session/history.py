@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 __all__ = ["ClientHistory", "Known", "fingerprint"]
@@ -12,10 +13,13 @@ __all__ = ["ClientHistory", "Known", "fingerprint"]
 
 def fingerprint(message: object) -> bytes:
     """A digest of one message as the client holds it: its values, whatever the order of its keys."""
-    dump = getattr(message, "model_dump", None)
-    value = dump(exclude_none=True) if callable(dump) else message
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    text = json.dumps(_plain(message), sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _plain(message: object) -> object:
+    dump = getattr(message, "model_dump", None)
+    return dump(exclude_none=True) if callable(dump) else message
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,13 @@ class Known:
         exact: the digest of all its values.
         shown: what a reader sees of it, as a digest: clients move cache marks, drop old reasoning
             and turn their objects into dictionaries without meaning another message by it.
+        value: a copy, if there is one. Strings are shared with the client's own message, so comparing
+            with it costs next to nothing, while hashing a million tokens in each call would not.
     """
 
     exact: bytes
     shown: str
+    value: object = None
 
 
 class ClientHistory:
@@ -77,7 +84,7 @@ class ClientHistory:
         self._given = messages
 
     def _mark(self, message: object) -> Known:
-        return Known(fingerprint(message), self._shown(message))
+        return Known(fingerprint(message), self._shown(message), deepcopy(_plain(message)))
 
     def _matched(self, known: Sequence[Known], messages: Sequence[object]) -> list[Known] | None:
         """`known` as the client holds it now, where `messages` begins with it; else None."""
@@ -85,8 +92,10 @@ class ClientHistory:
             return None
         now: list[Known] = []
         for one, message in zip(known, messages, strict=False):
-            exact = fingerprint(message)
-            if exact != one.exact and self._shown(message) != one.shown:
-                return None
-            now.append(Known(exact, one.shown))
+            if one.value is None or one.value != _plain(message):
+                exact = fingerprint(message)
+                if exact != one.exact and self._shown(message) != one.shown:
+                    return None
+                one = Known(exact, one.shown, deepcopy(_plain(message)))
+            now.append(one)
         return now

@@ -36,6 +36,7 @@ from redraft.store import (
     Stated,
     Told,
 )
+from redraft.tokens import Calibration
 
 __all__ = ["Owed", "Past", "past_of"]
 
@@ -73,7 +74,7 @@ class Past:
         waiting: what the model was not told yet of its edits.
         owed: what nobody was told.
         rows, row: the ledger's closed rows; what has happened since the last one.
-        plan: raw tokens of rationale and command of the edits since then.
+        plan: raw tokens of rationale and command of the edits in the round of `reply`.
         done: whether the model has given its final answer.
         reply: the number of the newest turn that the session itself asked for; 0 for none.
         reply_owed: the answer that was read and that no event tells.
@@ -199,7 +200,7 @@ class _Reader:
             case Account(row=row):
                 past.rows.append(row)
                 past.round = max(past.round, row.round)
-                past.row, past.plan = None, 0
+                past.row = None
             case Told(event=event):
                 self._told(event)
         self._last = entry
@@ -209,13 +210,19 @@ class _Reader:
     def _appended(self, entry: Appended, before: Live) -> None:
         past, turns = self.past, entry.turns
         grown = past.live.tokens - before.tokens
-        self._account(before, intake=grown - entry.measured, measurement=entry.measured)
+        self._account(
+            before,
+            intake=grown - entry.measured - entry.plan,
+            rewrite=entry.plan,
+            measurement=entry.measured,
+        )
         if self._answered:
             self._answered = False
             calls = turns[-1].content.calls
             past.reply, past.round_open, past.done = turns[-1].number, bool(calls), not calls
             past.handed.clear()
             past.edited.clear()
+            past.plan = 0
         elif any(turn.origin is Origin.ORIGINAL and turn.role != "tool" for turn in turns):
             past.done = False
             if past.state.phase == Phase.STOPPED:  # the client has more to say
@@ -252,7 +259,9 @@ class _Reader:
             past.plan += revision.plan_tokens if revision.author == "model" else 0
             past.owed.append(Owed(entry.refusal.receipt, revision))
         elif not self._told_already(entry.rule):
-            receipt = Receipt(Status.REJECTED, tokens, tokens, entry.rule)
+            receipt = Receipt(
+                Status.REJECTED, tokens, tokens, entry.rule, _raw_limit(past.state)
+            )
             past.owed.append(Owed(receipt, Revision("model", "file")))
 
     def _told_already(self, rule: str) -> bool:
@@ -283,9 +292,12 @@ class _Reader:
         if past.owed:
             receipt = past.owed.pop(0).receipt
         else:
-            receipt = Receipt(Status(event.status), tokens, tokens, event.rule, past.state.limit)
+            status = Status(event.status)
+            limit = 0 if status is Status.IGNORED else _raw_limit(past.state)
+            receipt = Receipt(status, tokens, tokens, event.rule, limit)
         past.receipts.append(receipt)
-        past.rejections[event.source] += receipt.status is Status.REJECTED
+        if receipt.status is Status.REJECTED:
+            past.rejections[event.source] += 1
         # What a client's own tool call was answered with, it was told by the client.
         inside = past.live.open_at < len(past.live.turns)
         if event.author == "model" and (inside or event.source == "file"):
@@ -297,6 +309,10 @@ class _Reader:
         past.state = replace(past.state, phase=str(phase), why=why)
         if again:
             past.state = replace(past.state, rollbacks=0, since_edit=0)
+
+
+def _raw_limit(state: Stated) -> int:
+    return Calibration(state.family, state.ratio, state.recent).raw_limit(state.limit)
 
 
 def _edited(state: Stated, commit: Commit, tag: str) -> Stated:

@@ -272,7 +272,6 @@ def _answer_calls(engine: Engine, past: Past, reply: Turn) -> None:
 def _close_round(engine: Engine, past: Past) -> None:
     """All results are there; what comes behind them may be missing."""
     core = engine.core
-    core.books.charge_plan(past.plan)
     core.end_round()
     if past.round_open:
         core.tell(RoundEnded(core.round, core.used, core.limit, 1))

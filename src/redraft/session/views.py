@@ -144,10 +144,8 @@ class Views:
             for at, content in enumerate(contents)
             if content.role == "tool" and content.text in self._receipts
         ]
-        engine.append_dressed(contents, own)
+        engine.append_dressed(contents, own, plan=0 if judged is None else plan)
         self._joined = True
-        if judged is not None:
-            core.books.charge_plan(plan)
         core.end_round()
         self._receipts.clear()
         self._mind_the_phase(contents)

@@ -74,11 +74,13 @@ class Appended:
     Attributes:
         turns: the turns.
         measured: how many of their raw tokens are receipts, readouts and notices.
+        plan: raw tokens of the round's reply that were rationale and command of edits.
         head: how many turns are the pinned prefix from here on; None where that stays.
     """
 
     turns: tuple[Turn, ...]
     measured: int = 0
+    plan: int = 0
     head: int | None = None
 
 

@@ -123,7 +123,7 @@ class Decoder:
         turns, head = self._turns(values), values["head"]
         live = with_appended(self._need(), turns)
         self.live = live if head is None else replace(live, head=head)
-        return Appended(turns, values["measured"], head)
+        return Appended(turns, values["measured"], values["plan"], head)
 
     def _pinned(self, values: Values) -> Pinned:
         numbers = frozenset(values["numbers"])

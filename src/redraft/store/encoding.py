@@ -124,6 +124,7 @@ def encode(entry: Entry, refs: References) -> Values:
             return {
                 "turns": _turns(entry.turns, refs),
                 "measured": entry.measured,
+                "plan": entry.plan,
                 "head": entry.head,
             }
         case Held():
