@@ -17,6 +17,8 @@ import sys
 import threading
 from contextlib import suppress
 
+from redraft.sandbox.processes import signal_session
+
 CLEAN = {"PATH": os.defpath, "HOME": "/", "IMAGE": "from the image"}
 
 
@@ -50,8 +52,10 @@ def main(kind: str, *words: str) -> int:
     for output in outputs:
         output.start()
     if kind == "run":
-        signal.signal(signal.SIGTERM, lambda *_: os.killpg(shell.pid, signal.SIGKILL))
+        signal.signal(signal.SIGTERM, lambda *_: signal_session(shell.pid, signal.SIGKILL))
     code = shell.wait()
+    if kind == "run":
+        signal_session(shell.pid, signal.SIGKILL)
     for output in outputs:
         output.join(None if kind == "ssh" else 0.2)
     os.write(2, b"Connection to box closed.\n" if kind == "ssh" else b"")

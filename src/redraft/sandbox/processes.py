@@ -57,7 +57,7 @@ def read_stat(entry: Path) -> Stat | None:
 
 def members(session: int) -> list[int]:
     """The ids of the living processes of `session`, which is its first process's id."""
-    if not (_PROC / "self" / "stat").exists():
+    if not _listed():
         return [session] if _group_exists(session) else []
     found = []
     for entry in _PROC.iterdir():
@@ -77,8 +77,13 @@ def signal_session(session: int, number: signal.Signals) -> None:
 
 
 def end_session(session: int, grace: float) -> None:
-    """Ask every member of the session to stop, wait up to `grace` seconds, then kill the rest."""
-    if not members(session):
+    """Ask every member of a session to stop, wait up to `grace` seconds, then kill the rest.
+
+    The session's first process must have ended. One that is alive got the same number later, and its
+    session with it, which is left alone.
+    """
+    found = members(session)
+    if not found or (session in found and _listed()):
         return
     signal_session(session, signal.SIGTERM)
     deadline = time.monotonic() + grace
@@ -86,6 +91,11 @@ def end_session(session: int, grace: float) -> None:
         time.sleep(_STEP)
     if members(session):
         signal_session(session, signal.SIGKILL)
+
+
+def _listed() -> bool:
+    """Whether the system lists processes, so that the members of a session are known one by one."""
+    return (_PROC / "self" / "stat").exists()
 
 
 def _session_of(entry: Path) -> int | None:

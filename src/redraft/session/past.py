@@ -259,9 +259,7 @@ class _Reader:
             past.plan += revision.plan_tokens if revision.author == "model" else 0
             past.owed.append(Owed(entry.refusal.receipt, revision))
         elif not self._told_already(entry.rule):
-            receipt = Receipt(
-                Status.REJECTED, tokens, tokens, entry.rule, _raw_limit(past.state)
-            )
+            receipt = Receipt(Status.REJECTED, tokens, tokens, entry.rule, _raw_limit(past.state))
             past.owed.append(Owed(receipt, Revision("model", "file")))
 
     def _told_already(self, rule: str) -> bool:

@@ -14,8 +14,9 @@ from redraft.contextfile.format import END, parse, render
 from redraft.contextfile.mirror import MAX_BYTES, Mirror
 from redraft.contextfile.place import opened
 from redraft.contextfile.safe_io import HEAD_CAP, load
+from redraft.contextfile.safe_io import replace as put
 from redraft.dialects import Dialect
-from redraft.errors import ContextFileError, JournalError
+from redraft.errors import JournalError
 from redraft.events import ReplyRead, RoundEnded
 from redraft.prompts import one_line
 from redraft.session.assembly import Means, assemble, mirror_of
@@ -140,6 +141,8 @@ def recall(engine: Engine, past: Past) -> None:
     core.receipts = list(past.receipts)
     core.rejections = past.rejections.copy()
     core.books.ledger.rows = list(past.rows)
+    if past.row is not None:
+        core.books.take_up(past.row)
     engine.edits.waiting = list(past.waiting)
     engine.recall(done=past.done, held=past.held, known=past.known_generation)
     if past.sent is not None:
@@ -172,7 +175,8 @@ def _with_text(live: Live, turn: Turn, text: str) -> Turn:
 
 
 def left_behind(path: Path, *, private: bool) -> bytes | None:
-    """What stands at the context file's place; None where nothing that can be read does.
+    """What stands at the context file's place; None where nothing that can be read does. Anything but
+    a file of ours is taken out of the way, and what it leads to is left alone.
 
     Args:
         path: the file.
@@ -181,7 +185,9 @@ def left_behind(path: Path, *, private: bool) -> bytes | None:
     try:
         with opened(path.parent) as directory:
             found = load(path.name, directory, MAX_BYTES)
-    except ContextFileError:
+            if found.fault and found.signature:  # a link, a pipe: a command put it there
+                put(path.name, directory, END)
+    except OSError:
         return None
     if private:
         shutil.rmtree(path.parent, ignore_errors=True)
@@ -215,8 +221,6 @@ def heal(engine: Engine, past: Past, file: bytes | None) -> None:
     _tell_owed(engine, past)
     live = past.live
     ours = live.open_at < len(live.turns) and live.turns[live.open_at].number == past.reply
-    if past.row is not None:
-        engine.core.books.take_up(past.row)
     if file is not None and _unread(file, [*past.shown, live]):
         _refuse(engine, file)
     if ours:

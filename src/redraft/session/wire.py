@@ -122,8 +122,12 @@ def _mended(joined: Sequence[Native], sent: Sequence[Native]) -> Mended | None:
 
 
 def _place(at: int, mended: Mended | None) -> int | None:
-    """Where a boundary in the joined list lies in the sent one; None inside of what was replaced."""
-    if mended is None or at <= mended.start:
+    """Where a boundary in the joined list lies in the sent one; None inside of what was replaced.
+
+    What a mend puts in at the boundary belongs in front of it: the result that the call before it
+    lacked.
+    """
+    if mended is None or at < mended.start:
         return at
     return None if at < mended.end else at + len(mended.natives) - (mended.end - mended.start)
 

@@ -68,7 +68,7 @@ def _copied(source: SQLiteJournal, directory: Path, last: int, at: int | None) -
 
         copy.extend(entries())
         known = {name: value for name, value in source.meta().items() if name not in SUMMARY}
-        copy.set_meta(**known, forked_from=source.directory.name, forked_at=at)
+        copy.set_meta(**{**known, "forked_from": source.directory.name, "forked_at": at})
         return count
 
 

@@ -109,5 +109,3 @@ def _time(rng: random.Random) -> str:
 
 def _hex(rng: random.Random, digits: int) -> str:
     return f"{rng.getrandbits(4 * digits):0{digits}x}"
-
-
