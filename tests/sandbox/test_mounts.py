@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from redraft.sandbox.mounts import Kind, Place, Point, nearest, plan
 
 ROOT = PurePosixPath("/")
-WORK = PurePosixPath("/home/work")
+WORK = PurePosixPath("/home/me")
 BASE = {ROOT: Place(Kind.READ_ONLY, ROOT), WORK: Place(Kind.WRITABLE, WORK)}
 
 names = st.sampled_from(["a", "b", "c"])
@@ -49,8 +49,8 @@ def test_the_places_are_mounted_from_the_top_down() -> None:
     made = plan({**BASE, WORK / "a": Place(Kind.EMPTY)})
     assert made.arguments == (
         *("--ro-bind", "/", "/"),
-        *("--bind", "/home/work", "/home/work"),
-        *("--tmpfs", "/home/work/a", "--remount-ro", "/home/work/a"),
+        *("--bind", "/home/me", "/home/me"),
+        *("--tmpfs", "/home/me/a", "--remount-ro", "/home/me/a"),
     )
     assert made.points == (Point(WORK, PurePosixPath("a")),)
 
@@ -59,10 +59,10 @@ def test_every_directory_above_a_hidden_one_is_pinned() -> None:
     made = plan({**BASE, WORK / "a" / "b" / "c": Place(Kind.EMPTY)})
     assert mounted(made.arguments) == {
         "/": ("--ro-bind", "/"),
-        "/home/work": ("--bind", "/home/work"),
-        "/home/work/a": ("--bind", "/home/work/a"),
-        "/home/work/a/b": ("--bind", "/home/work/a/b"),
-        "/home/work/a/b/c": ("--tmpfs", None),
+        "/home/me": ("--bind", "/home/me"),
+        "/home/me/a": ("--bind", "/home/me/a"),
+        "/home/me/a/b": ("--bind", "/home/me/a/b"),
+        "/home/me/a/b/c": ("--tmpfs", None),
     }
 
 
