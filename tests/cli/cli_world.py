@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -116,12 +117,18 @@ def results(server: FakeServer, at: int = -1) -> list[str]:
     return [message["content"] for message in messages if message["role"] == "tool"]
 
 
+def hears_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def process(*arguments: str, env: Mapping[str, str] | None = None, **options: Any) -> Any:
     """`redraft` as a process of its own."""
     own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     path = os.pathsep.join(filter(None, sys.path))
     return subprocess.Popen(
         [sys.executable, "-m", "redraft.cli", *arguments],
+        # Whoever runs the tests in the background may have Ctrl-C ignored, and children inherit that.
+        preexec_fn=hears_ctrl_c,  # noqa: PLW1509 - it runs before any thread of the child's
         env={**own, "PYTHONPATH": path, "NO_PROXY": "*", **(env or {})},
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": Path.cwd(), **options},
     )
