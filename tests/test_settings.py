@@ -30,7 +30,6 @@ def test_the_defaults_are_the_designs_numbers() -> None:
     assert settings.margin == 2_048
     assert settings.nudge_tiers == (25, 50, 75)
     assert settings.rollback_max == 50
-    assert settings.file_name == "LIVE_CTX_MAIN.txt"
     assert settings.budget is None
     assert settings.window is None
 
@@ -171,10 +170,6 @@ def test_an_unknown_key_is_named_with_its_file(tmp_path: Path) -> None:
         ("command_timeout", "nan"),
         ("command_timeout", "inf"),
         ("command_timeout", "true"),
-        ("file_name", '"../x"'),
-        ("file_name", '"-rf"'),
-        ("file_name", '""'),
-        ("file_name", '".hidden"'),
         ("steer", "3"),
         ("interface", "{}"),
     ],

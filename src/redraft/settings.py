@@ -56,9 +56,6 @@ class Settings:
     interface: Literal["file", "tool", "both"] = "file"
     """By what means the model edits: the context file, the tool `edit_context`, or either."""
 
-    file_name: str = "LIVE_CTX_MAIN.txt"
-    """The context file's name inside its private directory."""
-
     file_attributes: bool = False
     """Whether turn headers in the context file also show sizes (`tokens=5212 after=38400`)."""
 
@@ -152,18 +149,6 @@ def _text() -> _Rule:
     return _Rule("text", lambda value: isinstance(value, str))
 
 
-def _name() -> _Rule:
-    def holds(value: object) -> bool:
-        return (
-            isinstance(value, str)
-            and 0 < len(value) <= 200
-            and value[0] not in ".-"
-            and all(char.isascii() and (char.isalnum() or char in "._-") for char in value)
-        )
-
-    return _Rule("a plain file name of letters, digits, dots, dashes and underscores", holds)
-
-
 def _tiers() -> _Rule:
     def holds(value: object) -> bool:
         return (
@@ -190,7 +175,6 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         "pinned": _whole(0, 1_000, optional=True),
         "gate": _one_of("fit", "shrink", "conserve"),
         "interface": _one_of("file", "tool", "both"),
-        "file_name": _name(),
         "file_attributes": _flag(),
         "steer": _text(),
         "nudge_tiers": _tiers(),

@@ -17,10 +17,9 @@ PACKAGE = Path(redraft.__file__).parent
 
 
 def test_every_setting_is_read_somewhere() -> None:
-    """But for `file_name`: the agent's name makes the name of the file."""
     sources = [path.read_text() for path in PACKAGE.rglob("*.py") if path.name != "settings.py"]
     read = {name for text in sources for name in re.findall(r"settings\.(\w+)", text)}
-    assert {field.name for field in fields(Settings)} - read <= {"file_name"}
+    assert {field.name for field in fields(Settings)} <= read
 
 
 def test_the_limit_follows_from_budget_window_reserve_and_margin() -> None:

@@ -7,8 +7,6 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-import imagesize
-
 from redraft.dialects.base import Part
 
 __all__ = ["describe_part"]
@@ -67,6 +65,8 @@ def _image(url: str, index: int) -> Part:
 
 def _pixels(url: str, start: int) -> tuple[int, int]:
     """Width and height of the image whose base64 begins at `start`; zeros where nobody can say."""
+    import imagesize  # not at the top: it imports urllib, a tenth of a second for whoever has no image
+
     try:
         data = _decoded(url[start : start + _HEADER_CHARS])
         if data.startswith(_LONG_HEADERS) or data[_FTYP] == b"ftyp":
