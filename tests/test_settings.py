@@ -114,7 +114,6 @@ def test_the_environment_wins_over_the_file_and_the_file_over_the_default(tmp_pa
         ("REDRAFT_COMMAND_TIMEOUT", "2.5", 2.5),
         ("REDRAFT_STEER", " as written ", " as written "),
         ("REDRAFT_PINNED", "0", 0),
-        ("REDRAFT_FILE_NAME", "LIVE_CTX_A.txt", "LIVE_CTX_A.txt"),
     ],
 )
 def test_a_variable_sets_a_setting(variable: str, text: str, value: object) -> None:
