@@ -161,7 +161,7 @@ def test_the_check_refuses_an_edit_that_pays_back_too_late_and_says_what_to_do()
     refused = commit(live, cut(live, 3, 100), 10**9, [max_payback(289)])
     assert isinstance(refused, Refusal)
     assert refused.receipt.rule == (
-        "edit price: 10,005 unchanged tokens re-read, pays back after 290 calls, and 289 are allowed; "
+        "edit price: 10,005 unchanged tokens re-read, pays back after 290 calls; at most 289 allowed: "
         "edit nearer to the end, or free more at once"
     )
     assert isinstance(commit(live, cut(live, 3, 100), 10**9, [max_payback(290)]), Commit)

@@ -161,7 +161,7 @@ def test_a_message_that_is_none_is_named_by_line_or_place() -> None:
 
 
 def test_every_format_says_what_it_holds() -> None:
-    assert len({one.name for one in FORMATS}) == len(FORMATS) == 9
+    assert len({one.name for one in FORMATS}) == len(FORMATS) == 10
     assert all(one.holds for one in FORMATS)
 
 

@@ -176,7 +176,7 @@ def test_reasoning_that_the_template_strips_is_a_cause() -> None:
             {"role": "assistant", "content": f"answer {at}", "reasoning_content": "thinking " * 50}
         )
     stripped = of(run(messages, reasoning="recent"), "append-only")
-    kept = of(run(messages), "append-only")
+    kept = of(run(messages, reasoning="keep"), "append-only")
     assert kept.caches[0].totals.breaks == {}
     assert stripped.prompt < kept.prompt
     # The last reasoning is sent only where nothing of the user's stands behind it: never here.

@@ -4,11 +4,20 @@
 """
 
 from redraft.cost.anthropic_cache import AnthropicCache, minimum_of
+from redraft.cost.automatic import AutomaticCache
 from redraft.cost.breakpoints import BreakpointCache, agent_marks, end_mark
 from redraft.cost.caches import Break, Cache, Found, Reader, Step, Totals, Use, account
 from redraft.cost.configs import CONFIGS
-from redraft.cost.edit_price import EditPrice, max_payback, price_commit, price_edit
+from redraft.cost.edit_price import (
+    STUB,
+    EditPrice,
+    max_payback,
+    price_commit,
+    price_edit,
+    price_turn,
+)
 from redraft.cost.flops import call_flops, use_flops
+from redraft.cost.gemini_cache import GeminiCache, gemini_minimum
 from redraft.cost.genai_prices import GenaiPrices
 from redraft.cost.geometry import REFERENCE, Geometry, find_geometry, geometry_of
 from redraft.cost.litellm_prices import LiteLLMPrices
@@ -37,7 +46,9 @@ __all__ = [
     "REFERENCE",
     "RELATIVE",
     "SPANS",
+    "STUB",
     "AnthropicCache",
+    "AutomaticCache",
     "Break",
     "BreakpointCache",
     "Cache",
@@ -45,6 +56,7 @@ __all__ = [
     "Change",
     "EditPrice",
     "Found",
+    "GeminiCache",
     "GenaiPrices",
     "Geometry",
     "LiteLLMPrices",
@@ -72,6 +84,7 @@ __all__ = [
     "end_mark",
     "find_geometry",
     "first_of",
+    "gemini_minimum",
     "geometry_of",
     "max_payback",
     "minimum_of",
@@ -80,5 +93,6 @@ __all__ = [
     "openai_cache",
     "price_commit",
     "price_edit",
+    "price_turn",
     "use_flops",
 ]

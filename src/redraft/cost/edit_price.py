@@ -8,7 +8,7 @@ what left the context, at the price of a cached read (DESIGN.md section 7).
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,12 @@ from redraft.context import Author, Check, Commit, Live, Proposal, Turn
 from redraft.context.plan import reach
 from redraft.cost.prices import RELATIVE, Rates
 
-__all__ = ["EditPrice", "max_payback", "price_commit", "price_edit"]
+__all__ = ["STUB", "EditPrice", "max_payback", "price_commit", "price_edit", "price_turn"]
 
 _NEAR = 0.9
+
+STUB = 16
+"""Tokens that are left of a turn that is emptied: the line that says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,12 @@ class EditPrice:
             return 0
         return math.ceil(self.now / self.later - 1e-9) if self.later > 0 else None
 
-    def line(self) -> str:
-        """The price in a few words, for a receipt or a listing."""
+    def line(self, show: Callable[[int], int] = int) -> str:
+        """The price in a few words, for a receipt or a listing.
+
+        Args:
+            show: turns raw tokens into those that the reader is shown.
+        """
         calls = self.payback
         if calls == 0:
             back = "pays at once"
@@ -77,8 +84,8 @@ class EditPrice:
             back = "never pays back"
         else:
             back = f"pays back after {calls:,} call{'' if calls == 1 else 's'}"
-        lost = f", {self.reasoning:,} of reasoning lost" if self.reasoning else ""
-        return f"{self.tail:,} unchanged tokens re-read{lost}, {back}"
+        lost = f", {show(self.reasoning):,} of reasoning lost" if self.reasoning else ""
+        return f"{show(self.tail):,} unchanged tokens re-read{lost}, {back}"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values; `now` and `later` in the unit of the rates."""
@@ -122,6 +129,21 @@ def price_commit(commit: Commit, *, rates: Rates = RELATIVE, binding: bool = Fal
     return _price(sizes, tail, rates, binding)
 
 
+def price_turn(live: Live, at: int, *, rates: Rates = RELATIVE, binding: bool = False) -> EditPrice:
+    """What it would cost to empty one turn, so that a line of `STUB` tokens is left of it.
+
+    Args:
+        live: the live context.
+        at: the turn's position.
+        rates, binding: as for `price_edit`.
+    """
+    turn, tail = live.turns[at], live.turns[at + 1 :]
+    left = min(STUB, turn.tokens)
+    behind = sum(one.tokens for one in tail)
+    sizes = (live.tokens, live.tokens - turn.tokens + left, left + behind)
+    return _price(sizes, tail, rates, binding)
+
+
 def _price(
     sizes: tuple[int, int, int], tail: Sequence[Turn], rates: Rates, binding: bool
 ) -> EditPrice:
@@ -134,9 +156,11 @@ def _price(
 def max_payback(
     calls: int,
     *,
-    rates: Rates = RELATIVE,
-    limit: int | None = None,
+    rates: Rates | Callable[[int], Rates] = RELATIVE,
+    limit: int | Callable[[], int] | None = None,
     near: float = _NEAR,
+    binding: bool = False,
+    show: Callable[[int], int] = int,
     authors: Collection[Author] = ("model", "policy"),
 ) -> Check:
     """A check for the door: no edit that takes more than so many calls to pay for itself.
@@ -145,10 +169,12 @@ def max_payback(
 
     Args:
         calls: the most calls behind the next one.
-        rates: prices of the model.
-        limit: the raw limit of the context; where the context holds more than `near` of it, every
-            edit passes, since room is what is needed then. None never lets that be.
+        rates: prices of the model, or what gives them for a prompt of so many tokens.
+        limit: the raw limit of the context, or what gives it; where the context holds more than `near`
+            of it, every edit passes, since room is what is needed then. None never lets that be.
         near: a share of the limit.
+        binding: as for `price_edit`.
+        show: turns raw tokens into those that the author is shown.
         authors: whose revisions are held to it. Rollbacks and undo are not, by default.
 
     Returns:
@@ -164,14 +190,16 @@ def max_payback(
         before = proposal.before
         if proposal.revision.author not in authors:
             return None
-        if limit is not None and before.tokens > near * limit:
+        most = limit() if callable(limit) else limit
+        if most is not None and before.tokens > near * most:
             return None
-        price = price_edit(before, proposal.after, rates=rates)
+        asked = rates(before.tokens) if callable(rates) else rates
+        price = price_edit(before, proposal.after, rates=asked, binding=binding)
         if not price.tail or (price.payback is not None and price.payback <= calls):
             return None
         return (
-            f"edit price: {price.line()}, and {calls:,} {'is' if calls == 1 else 'are'} allowed; "
-            "edit nearer to the end, or free more at once"
+            f"edit price: {price.line(show)}; at most {calls:,} allowed: edit nearer to the end, "
+            "or free more at once"
         )
 
     return check

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Sequence
 from functools import partial
-from math import inf
 
+from redraft.cost.automatic import AutomaticCache
 from redraft.cost.breakpoints import BreakpointCache, end_mark
-from redraft.cost.caches import Cache, Found, Reader, Step, Use
-from redraft.cost.requests import Request
-from redraft.cost.tree import Clock, Forest, Node
+from redraft.cost.caches import Cache
 
 __all__ = [
     "LEAST",
@@ -34,7 +30,7 @@ OPENAI_BREAKPOINT_LIFETIME = 1_800.0
 _LATER = re.compile(r"gpt-(?:5\.(?:[6-9]|\d\d)|[6-9](?!\d)|1\d(?!\d))")
 
 
-class OpenAICache:
+class OpenAICache(AutomaticCache):
     """OpenAI's automatic cache up to GPT-5.5: the longest prefix seen, in steps of 128 from 1,024 on.
 
     Writes cost nothing beside the tokens themselves. Requests are spread over machines by a hash of
@@ -46,39 +42,8 @@ class OpenAICache:
     Source: developers.openai.com, guide on prompt caching, looked up in November 2026.
     """
 
-    name = "openai"
-
     def __init__(self, lifetime: float = OPENAI_LIFETIME) -> None:
-        self._lifetime = lifetime
-        self._forest = Forest()
-        self._clock = Clock()
-        self._reader = Reader()
-
-    def serve(self, request: Request) -> Use:
-        """Account for one request: what the cache has of its start is read, the rest stored."""
-        now = self._clock.read(request)
-        step = self._reader.step(request)
-        path = self._forest.path(step)
-        alive = self._length(path, step, now - self._lifetime)
-        ever = self._length(path, step, -inf)
-        read = _served(alive)
-        for node in path:
-            node.stored = True
-            node.used = now
-        slack = LEAST - 1 if not _served(ever) else STEP - 1
-        found = Found(read, max(_served(step.total) - read, 0), possible=_served(ever), slack=slack)
-        return self._reader.use(step, found)
-
-    @staticmethod
-    def _length(path: Sequence[Node], step: Step, since: float) -> int:
-        """Tokens of the path's start that were used since then. A node is used as late as any behind
-        it, so the path is halved."""
-        at = bisect_left(path, True, key=lambda node: not node.stored or node.used < since)
-        return step.ends[at - 1] if at else 0
-
-
-def _served(tokens: int) -> int:
-    return 0 if tokens < LEAST else tokens // STEP * STEP
+        super().__init__("openai", least=LEAST, step=STEP, lifetime=lifetime)
 
 
 def openai_cache(model: str = "", *, automatic: bool = True) -> Cache:

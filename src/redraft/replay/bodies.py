@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,9 +58,11 @@ def prompt_of(body: Mapping[str, Any], api: str, meter: Meter) -> Prompt:
 
     Args:
         body: the request.
-        api: `anthropic`, `chat` or `responses`.
+        api: `anthropic`, `chat`, `responses`, `gemini` or `converse`.
         meter: counts; sizes are rough and meant to be fitted to what the server reported.
     """
+    if api in _OTHERS:
+        body, api = _OTHERS[api](body), "anthropic"
     prompt = Prompt()
     for tool in body.get("tools") or ():
         prompt.add(tool, meter, "frame", "tool")
@@ -84,6 +86,60 @@ def prompt_of(body: Mapping[str, Any], api: str, meter: Meter) -> Prompt:
     if api != "anthropic" and prompt.marks and not explicit:
         prompt.mark({})  # OpenAI's own, beside those that the client set
     return prompt
+
+
+def _of_gemini(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A `generateContent` request in the places of Anthropic's; its parts stay as they are."""
+    system = body.get("systemInstruction", body.get("system_instruction"))
+    return {
+        "tools": body.get("tools"),
+        "system": _parts(system),
+        "messages": [
+            {"role": content.get("role"), "content": _parts(content)}
+            for content in _listed(body.get("contents"))
+            if isinstance(content, Mapping)
+        ],
+        "tool_choice": body.get("toolConfig"),
+    }
+
+
+def _parts(content: object) -> object:
+    return content.get("parts") if isinstance(content, Mapping) else content
+
+
+def _of_converse(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A Converse request in the places of Anthropic's, its cache points as marks."""
+    config = body.get("toolConfig")
+    config = config if isinstance(config, Mapping) else {}
+    return {
+        "tools": _pointed(config.get("tools")),
+        "system": _pointed(body.get("system")),
+        "messages": [
+            {**message, "content": _pointed(message.get("content"))}
+            for message in _listed(body.get("messages"))
+            if isinstance(message, Mapping)
+        ],
+        "tool_choice": config.get("toolChoice"),
+    }
+
+
+def _pointed(blocks: object) -> list[Any]:
+    """Blocks, each cache point as a mark of the block in front of it."""
+    found: list[Any] = []
+    for block in _listed(blocks):
+        point = block.get("cachePoint") if isinstance(block, Mapping) else None
+        if not isinstance(point, Mapping):
+            found.append(block)
+        elif found and isinstance(found[-1], Mapping):
+            control = {"type": "ephemeral", "ttl": point.get("ttl")}
+            found[-1] = {**found[-1], "cache_control": control}
+    return found
+
+
+_OTHERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "gemini": _of_gemini,
+    "converse": _of_converse,
+}
 
 
 def _messages(body: Mapping[str, Any], api: str) -> Iterator[tuple[str, Any]]:

@@ -149,16 +149,19 @@ class _Run:
         self.audit = Audit()
         self._renewed = fitted.renewed
         self._asked = asked
+        self._bare = fitted.bare
         self._messages = fitted.marked
         self._rebuilt = ProviderCache("provider", automatic=asked, messages=fitted.marked)
         # A request at hand as it was sent has all the breakpoints that there were.
         self._exact = ProviderCache("provider", automatic=False)
         self._last: dict[str, Request] = {}
-        self._lifetime = MINUTES
+        # By thread: what entries behind the frame, and at the end, are paid for to live.
+        self._lifetimes: dict[str, tuple[float, float]] = {}
 
     def call(self, moment: Moment, request: Request) -> None:
         reported = moment.call.reported
-        exact = moment.call.body is not None and provider_of(request.model) == "anthropic"
+        sent = moment.call.body is not None and not self._bare
+        exact = sent and provider_of(request.model) == "anthropic"
         cache = self._exact if exact else self._rebuilt
         use = cache.serve(self._marked(request, reported))
         if reported is not None and reported.read is not None:
@@ -169,14 +172,18 @@ class _Run:
     def _marked(self, request: Request, reported: Reported | None) -> Request:
         """Breakpoints with the lifetime that the client pays for, where it sets them unseen."""
         if reported is not None and reported.written:
-            self._lifetime = HOUR if 2 * reported.written_long > reported.written else MINUTES
+            short = reported.written - reported.written_long
+            frame = HOUR if reported.written_long else MINUTES
+            self._lifetimes[request.thread] = frame, MINUTES if short else HOUR
+        frame, end = self._lifetimes.get(request.thread, (MINUTES, MINUTES))
         unseen = self._asked and not request.marks and provider_of(request.model) == "anthropic"
-        if self._lifetime != HOUR or not unseen:
+        if frame != HOUR or not unseen:
             return request
         before = self._last.get(request.thread)
         old = before.segments if before is not None else ()
         ended = len(old) if request.segments[: len(old)] == old else 0
-        return replace(request, marks=agent_marks(request, ended, HOUR, self._messages))
+        marks = agent_marks(request, ended, end, self._messages)
+        return replace(request, marks=(replace(marks[0], lifetime=frame), *marks[1:]))
 
     def _judge(self, moment: Moment, request: Request, use: Use, reported: Reported) -> None:
         read = reported.read or 0

@@ -69,7 +69,9 @@ def from_blocks(role: str, content: Sequence[Any]) -> Iterator[dict[str, Any]]:
                 arguments = block.get("input", block.get("arguments"))
                 calls.append(call_of(block.get("id"), block.get("name"), arguments))
             case "thinking" | "redacted_thinking":
-                thoughts.append(str(block.get("thinking") or block.get("data") or ""))
+                # Later models keep their thinking to themselves and give its signature alone.
+                said = block.get("thinking") or block.get("data") or block.get("signature")
+                thoughts.append(str(said or ""))
             case _:
                 parts.append(_part(block))
     message: dict[str, Any] = {"role": role, "content": _joined(parts)}

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from redraft.cost import AnthropicCache, Cache, Radix, Request, Use, openai_cache
+from redraft.cost import (
+    BLOCK,
+    AnthropicCache,
+    Cache,
+    GeminiCache,
+    Radix,
+    Request,
+    Use,
+    openai_cache,
+)
 
 __all__ = ["ProviderCache", "cache_of", "provider_of"]
 
+_DEEPSEEK = 64  # tokens of a unit of its cache on disk (api-docs.deepseek.com)
 _OPENAI = ("gpt-", "chatgpt", "o1", "o3", "o4", "codex")
 
 
 def provider_of(model: str) -> str:
-    """`anthropic`, `openai`, or `radix` for every other model.
+    """`anthropic`, `openai`, `gemini`, or `radix` for every other model.
 
     Args:
         model: the name in any spelling.
@@ -18,6 +28,8 @@ def provider_of(model: str) -> str:
     name = model.lower().rsplit("/", 1)[-1]
     if "claude" in name:
         return "anthropic"
+    if "gemini" in name:
+        return "gemini"
     return "openai" if name.startswith(_OPENAI) and "oss" not in name else "radix"
 
 
@@ -34,8 +46,10 @@ def cache_of(model: str, *, automatic: bool = True, messages: int = 1) -> Cache:
             return AnthropicCache(model, automatic=automatic, messages=messages)
         case "openai":
             return openai_cache(model, automatic=automatic)
+        case "gemini":
+            return GeminiCache(model)
         case _:
-            return Radix()
+            return Radix(_DEEPSEEK if "deepseek" in model.lower() else BLOCK)
 
 
 class ProviderCache:
@@ -56,5 +70,7 @@ class ProviderCache:
         """Account for one request at its model's cache."""
         cache = self._caches.get(request.model)
         if cache is None:
-            cache = self._caches[request.model] = cache_of(request.model, automatic=self._automatic)
+            cache = self._caches[request.model] = cache_of(
+                request.model, automatic=self._automatic, messages=self._messages
+            )
         return cache.serve(request)

@@ -27,6 +27,8 @@ class Reported:
         written_long: those of `written` that were stored for an hour.
         output: tokens generated.
         usd: what the recorder reckoned that it cost.
+        passes: how often the server read the prompt in this call, e.g. once more for each of its own
+            tools; all counts are sums over them.
     """
 
     prompt: int
@@ -35,6 +37,12 @@ class Reported:
     written_long: int = 0
     output: int = 0
     usd: float | None = None
+    passes: int = 1
+
+    @property
+    def size(self) -> int | None:
+        """The prompt's size; None where it was read several times, since only the sum is known."""
+        return self.prompt if self.passes == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,8 @@ class Recording:
         notes: what the reader should know, e.g. lines that were passed over.
         marked: how many of the last messages the agent marks for the cache, as far as its kind is
             known (`redraft.cost.agent_marks`).
+        prunes: whether the agent takes old output out of its messages without recording it.
+        bare: whether recorded bodies lack the cache marks that the client put in as it sent them.
     """
 
     path: str
@@ -104,6 +114,8 @@ class Recording:
     threads: tuple[Thread, ...]
     notes: tuple[str, ...] = ()
     marked: int = 1
+    bare: bool = False
+    prunes: bool = False
 
     @property
     def model(self) -> str:

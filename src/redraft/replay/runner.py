@@ -41,6 +41,8 @@ __all__ = ["DEFAULT_POLICIES", "Progress", "replay"]
 DEFAULT_POLICIES = ("append-only", "observation-mask")
 """What a replay runs where no policy is named: the baseline, and the smallest that acts."""
 
+_BILLED = ("anthropic", "openai", "gemini")
+
 Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and what is being done now."""
 
@@ -53,7 +55,7 @@ def replay(
     window: int | None = None,
     settings: Settings | None = None,
     spans: Sequence[int] = SPANS,
-    reasoning: Reasoning = "keep",
+    reasoning: Reasoning | None = None,
     geometry: Geometry | None = None,
     prices: Sequence[PriceBook] | None = None,
     meter: Meter | None = None,
@@ -68,7 +70,8 @@ def replay(
         window: the model's window; by default by its name.
         settings: output reserve and margin, which the limit leaves room for.
         spans: the numbers of spans for which suffix reuse is reckoned.
-        reasoning: what the chat template does with earlier reasoning; see `redraft.cost.Slicer`.
+        reasoning: what the chat template does with earlier reasoning; see `redraft.cost.Slicer`. By
+            default as the reported sizes tell, else as is usual for the model.
         geometry: the model's shape for FLOPs; by default by its name, else that of the reference.
         prices: price lists, the first that has the model counts; by default `genai-prices`, as of the
             day of the recording.
@@ -83,13 +86,14 @@ def replay(
     policies = policies_named(DEFAULT_POLICIES) if policies is None else list(policies)
     timeline = Timeline(recording)
     steps = _Steps(progress, len(timeline) * (len(policies) + 1))
-    fitted = fit(timeline, meter)
+    fitted = fit(timeline, meter, reasoning)
     model = recording.model
     shape = geometry or find_geometry(model) or find_geometry(REFERENCE)
     assert shape is not None
     books = [GenaiPrices(_day(recording))] if prices is None else list(prices)
     limit = _limit(model, budget, window, settings or Settings())
-    setting = Setting(limit, fitted.ratio.get(model, 1.0), fitted.unseen, reasoning)
+    way = fitted.reasoning.get(model, "keep")
+    setting = Setting(limit, fitted.ratio.get(model, 1.0), fitted.unseen, way)
     runs = []
     for policy in policies:
         caches = _caches(recording, spans)
@@ -186,14 +190,14 @@ def _cache_results(
 ) -> Iterator[CacheResult]:
     models = [request.model for request, _ in walked.calls]
     outputs = [output for _, output in walked.calls]
-    other = "radix" if not {"anthropic", "openai"} & walked.uses.keys() else ""
+    other = "radix" if not set(_BILLED) & walked.uses.keys() else ""
     for name, uses in walked.uses.items():
         totals = Totals()
         for use in uses:
             totals.add(use)
         pairs = list(zip(uses, outputs, strict=True))
         flops = sum(use_flops(shape, use, output) for use, output in pairs)
-        bills = name in ("anthropic", "openai", other)
+        bills = name in (*_BILLED, other)
         money = money_of(models, pairs, books) if bills else None
         yield CacheResult(name, totals, flops, money)
 

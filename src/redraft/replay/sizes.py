@@ -19,6 +19,11 @@ __all__ = ["Anchor", "fit_ratio"]
 
 _BOUNDS = (0.5, 3.0)
 _SLACK = 64
+_OFF = 0.4
+"""The share by which the estimate of a first request's messages may be off."""
+_STRANGE = (512, 0.5)
+"""A first request whose messages are off by more tokens than this, and by more than this share of what was
+expected of them, has a frame of its own: e.g. that of another kind of sub-agent."""
 
 
 def fit_ratio(growth: Iterable[tuple[int, int]], default: float) -> float:
@@ -49,14 +54,23 @@ class Anchor:
         ratio: the server's tokens for one of ours.
         frame: names the unseen frame, which conversations of one kind share.
         unseen: its size, once a request has shown it.
-        renewed: how often the unseen frame must have changed, since a prompt was smaller than what
-            it goes on from.
+        prunes: whether the agent takes old output out of its messages unseen: then a prompt that is
+            smaller than what it goes on from has the same frame and other messages.
+        renewed: how often something unseen must have changed, since a prompt was smaller than what it
+            goes on from.
+        better: a size of the unseen frame under which that would not have been so: the first request
+            had to be split by an estimate, which was a little too high. Fit it all again with that.
     """
 
     ratio: float
     frame: str
     unseen: int | None = None
+    prunes: bool = False
     renewed: int = 0
+    better: int | None = None
+    _slack: int = 0
+    _salt: str = ""
+    _first: bool = True
     _known: dict[str, Segment] = field(default_factory=dict)
     _last: tuple[Segment, ...] = ()
 
@@ -72,6 +86,9 @@ class Anchor:
         """
         new = self._new(request)
         held = self._held(request.segments)
+        if self._first and reported is not None:
+            self._first = False
+            self._recognize(new, reported)
         if reported is not None and reported < self._floor(request):
             new, held = self._renew(request, new, held, reported)
         expected = round(self.ratio * sum(segment.tokens for segment in new.values()))
@@ -79,11 +96,17 @@ class Anchor:
         if reported is not None:
             if self.unseen is None:
                 self.unseen = max(0, reported - held - expected)
+                self._slack = round(_OFF * expected)
             room = reported - held - self.unseen
         self._spread(new, max(0, room))
         self._last = request.segments
         segments = [self._known[segment.digest] for segment in request.segments]
-        name = name_of("unseen", self.frame, str(self.renewed))
+        if self._salt:
+            segments = [
+                one if one.kind == "frame" else replace(one, digest=one.digest + self._salt)
+                for one in segments
+            ]
+        name = name_of("unseen", self.frame)
         marks = tuple(Mark(mark.after + 1, mark.lifetime) for mark in request.marks)
         unseen = Segment(name, self.unseen or 0, "frame")
         return replace(request, segments=(unseen, *segments), marks=marks)
@@ -113,12 +136,31 @@ class Anchor:
         be enough, nothing is left of what was known."""
         self.renewed += 1
         expected = round(self.ratio * sum(segment.tokens for segment in new.values()))
-        self.unseen = reported - held - expected
-        if self.unseen >= 0:
+        left = reported - held - expected
+        if self.better is None and 0 < (self.unseen or 0) - left <= self._slack and left >= 0:
+            self.better = left
+        if self.prunes and self.unseen and reported > self.unseen:
+            self._salt = f"~{self.renewed}"
+            self._known.clear()
+            return self._new(request), 0
+        self.frame += "~"
+        self.unseen = left
+        if left >= 0:
             return new, held
         self.unseen = 0
         self._known.clear()
         return self._new(request), 0
+
+    def _recognize(self, new: dict[str, Segment], reported: int) -> None:
+        """Whether a conversation's first request has the frame that others of its kind had, as far as
+        its size shows; if not, it has one of its own."""
+        expected = round(self.ratio * sum(segment.tokens for segment in new.values()))
+        if self.unseen is None or reported <= self.unseen:
+            return
+        off = abs(reported - self.unseen - expected)
+        if off > max(_STRANGE[0], _STRANGE[1] * expected):
+            self.unseen = max(0, reported - expected)
+            self.frame += f" {self.unseen}"
 
     def _spread(self, new: dict[str, Segment], room: int) -> None:
         """Give new segments their share of `room`, by our sizes."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from redraft.errors import RecordingError
+from redraft.store.files import JOURNAL
 
 __all__ = ["Row", "Source"]
 
@@ -46,12 +47,14 @@ class Source:
         text: all of it.
         skip_damaged: pass over damaged lines, with a note, where that can be done.
         notes: what was passed over.
+        database: whether it is an SQLite file, or a run's directory, which has no text.
     """
 
     path: str
     text: str
     skip_damaged: bool = False
     notes: list[str] = field(default_factory=list)
+    database: bool = False
 
     @classmethod
     def read(cls, path: Path, *, skip_damaged: bool = False) -> Source:
@@ -60,11 +63,15 @@ class Source:
         Raises:
             RecordingError: it cannot be read, is empty, packed, or in another encoding.
         """
+        if (path / JOURNAL).is_file():
+            return cls(str(path), "", skip_damaged, database=True)
         try:
             data = path.read_bytes()
         except OSError as error:
             reason = error.strerror or str(error)
             raise RecordingError(f"{path}: {reason}; check the path") from error
+        if data.startswith(b"SQLite format 3\0"):
+            return cls(str(path), "", skip_damaged, database=True)
         return cls(str(path), _decoded(data, str(path)), skip_damaged)
 
     def error(self, line: int, what: str) -> RecordingError:

@@ -14,11 +14,14 @@ def assemble(body: Any) -> Any:
 
     Args:
         body: an answer's body. Text that holds `data:` lines is read as events of Anthropic's
-            Messages, OpenAI's Responses or Chat Completions.
+            Messages, OpenAI's Responses or Chat Completions, or Gemini; so is a list of objects.
     """
-    if not isinstance(body, str) or "data:" not in body:
+    if isinstance(body, list) and all(isinstance(part, Mapping) for part in body):
+        events: list[Mapping[str, Any]] = body  # Gemini's stream without `alt=sse`
+    elif isinstance(body, str) and "data:" in body:
+        events = list(_events(body))
+    else:
         return body
-    events = list(_events(body))
     final: dict[str, Any] = {}
     for event in events:
         match event.get("type"):
@@ -33,6 +36,8 @@ def assemble(body: Any) -> Any:
             case "response.completed" | "response.incomplete":
                 if isinstance(event.get("response"), Mapping):
                     final = dict(event["response"])
+            case None if "candidates" in event or "usageMetadata" in event:
+                _gemini(final, event)
             case None:
                 _chunk(final, event)
     return final or body
@@ -83,6 +88,23 @@ def _chunk(final: dict[str, Any], event: Mapping[str, Any]) -> None:
             message[key] = (message.get(key) or "") + delta[key]
     for part in delta.get("tool_calls") or ():
         _call(message.setdefault("tool_calls", []), part)
+
+
+def _gemini(final: dict[str, Any], event: Mapping[str, Any]) -> None:
+    """One chunk of Gemini's: its parts join those before, its usage takes the place of the earlier."""
+    for key in ("usageMetadata", "modelVersion", "responseId", "createTime"):
+        if event.get(key):
+            final[key] = event[key]
+    candidates = event.get("candidates")
+    candidate = candidates[0] if isinstance(candidates, list) and candidates else None
+    if not isinstance(candidate, Mapping):
+        return
+    known = final.setdefault("candidates", [{"content": {"role": "model", "parts": []}}])[0]
+    content = candidate.get("content")
+    if isinstance(content, Mapping):
+        known["content"]["parts"].extend(content.get("parts") or ())
+    if candidate.get("finishReason"):
+        known["finishReason"] = candidate["finishReason"]
 
 
 def _call(calls: list[dict[str, Any]], part: Any) -> None:

@@ -14,11 +14,11 @@ _MOST = 1e15  # more than any count or moment; JSON may also hold an infinity
 
 
 def reported(usage: object, usd: object = None) -> Reported | None:
-    """Read a `usage` of Anthropic, OpenAI (both APIs), LiteLLM, pi or ATIF.
+    """Read a `usage` of Anthropic, OpenAI (both APIs), Gemini, Bedrock, LiteLLM, pi or ATIF.
 
-    Anthropic's `input_tokens` and pi's `input` leave cached tokens out, all others count them in
-    (DESIGN.md section 9). A server that compacts on the way reports its passes as `iterations`: they
-    are added up.
+    Anthropic's `input_tokens`, Bedrock's `inputTokens` and pi's `input` leave cached tokens out, all
+    others count them in (DESIGN.md section 9). A server that compacts on the way reports its passes as
+    `iterations`: they are added up.
 
     Args:
         usage: the object; anything else gives None.
@@ -42,15 +42,30 @@ def _read(usage: Mapping[str, Any]) -> Reported:
         read, written = _count(usage, "cacheRead"), _count(usage, "cacheWrite")
         prompt = _count(usage, "input") + read + written
         return Reported(prompt, read, written, 0, _count(usage, "output"))
+    if "promptTokenCount" in usage:  # Gemini, which leaves out what is zero
+        thoughts = _count(usage, "thoughtsTokenCount")
+        return Reported(
+            _count(usage, "promptTokenCount"),
+            _count(usage, "cachedContentTokenCount"),
+            output=_count(usage, "candidatesTokenCount") + thoughts,
+        )
+    if "inputTokens" in usage:  # Bedrock's Converse
+        read = _first(usage.get("cacheReadInputTokens"))
+        written = _count(usage, "cacheWriteInputTokens")
+        prompt = _count(usage, "inputTokens") + (read or 0) + written
+        return Reported(prompt, read, written, 0, _count(usage, "outputTokens"))
     output = _count(usage, "output_tokens", "completion_tokens")
     written = _count(usage, "cache_creation_input_tokens")
     if "prompt_tokens" in usage:  # chat completions, LiteLLM, ATIF
         read = _first(
             usage.get("cached_tokens"),
             usage.get("cache_read_input_tokens"),
+            usage.get("prompt_cache_hit_tokens"),  # DeepSeek
             _detail(usage, "prompt_tokens_details", "cached_tokens"),
         )
-        return Reported(_count(usage, "prompt_tokens"), read, written, 0, output)
+        prompt, cached = _count(usage, "prompt_tokens"), (read or 0) + written
+        # Some wrappers of Anthropic's pass its numbers on as they are.
+        return Reported(prompt if prompt >= cached else prompt + cached, read, written, 0, output)
     details = usage.get("input_tokens_details")
     if isinstance(details, Mapping):  # responses
         read = _first(details.get("cached_tokens"))
@@ -73,6 +88,7 @@ def _sum(passes: Sequence[Reported], usd: object) -> Reported | None:
         sum(one.written_long for one in passes),
         sum(one.output for one in passes),
         float(usd) if isinstance(usd, int | float) and not isinstance(usd, bool) else None,
+        sum(one.prompt > 0 for one in passes),
     )
 
 

@@ -14,16 +14,18 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 from redraft.replay.convert import Loose, chat, from_items
 from redraft.replay.recording import RecordedCall, Recording, ThreadDraft
 from redraft.replay.source import Source
 from redraft.replay.streams import assemble
 from redraft.replay.usage import reported, seconds
+from redraft.replay.wires import converse_messages, gemini_answer, gemini_messages
 
 __all__ = ["Exchange", "detect", "exchanges", "read"]
 
-_MODEL_IN_URL = re.compile(r"/model/([^/]+)/")
+_MODEL_IN_URL = re.compile(r"/models?/([^/:]+)(?:[:/])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +48,15 @@ class Exchange:
 
     @property
     def api(self) -> str:
-        """`anthropic`, `chat` or `responses`; "" for anything else."""
+        """`anthropic`, `chat`, `responses`, `gemini` or `converse`; "" for anything else."""
         body = self.request
         if not isinstance(body, Mapping):
             return ""
         path = self.url.partition("?")[0]
+        if path.lower().endswith("generatecontent") and "contents" in body:
+            return "gemini"
+        if path.endswith(("/converse", "/converse-stream")):
+            return "converse"
         if "/responses" in path and "input" in body:
             return "responses"
         if not isinstance(body.get("messages"), list):
@@ -177,10 +183,11 @@ class _Reader:
         sent = list(_sent(body, exchange.api))
         replied = list(_replied(answer, exchange.api))
         draft = self._draft(sent)
-        in_url = _MODEL_IN_URL.search(exchange.url)
-        model = str(body.get("model") or answer.get("model") or (in_url[1] if in_url else ""))
-        when = seconds(answer.get("created_at", answer.get("created")))
-        usage = reported(answer.get("usage"))
+        in_url = _MODEL_IN_URL.search(unquote(exchange.url))
+        named = body.get("model") or answer.get("model") or answer.get("modelVersion")
+        model = str(named or (in_url[1] if in_url else ""))
+        when = seconds(answer.get("created_at", answer.get("created", answer.get("createTime"))))
+        usage = reported(answer.get("usage", answer.get("usageMetadata")))
         draft.calls.append(
             RecordedCall(len(sent), place, model, when, usage, "", body, exchange.api)
         )
@@ -210,6 +217,12 @@ def _sent(body: Mapping[str, Any], api: str) -> Iterator[dict[str, Any]]:
             yield {"role": "system", "content": str(body["instructions"])}
         yield from from_items(body["input"])
         return
+    if api == "gemini":
+        yield from gemini_messages(body)
+        return
+    if api == "converse":
+        yield from converse_messages(body)
+        return
     if body.get("system"):
         yield from chat({"role": "system", "content": body["system"]})
     for message in body["messages"]:
@@ -219,6 +232,13 @@ def _sent(body: Mapping[str, Any], api: str) -> Iterator[dict[str, Any]]:
 def _replied(answer: Mapping[str, Any], api: str) -> Iterator[dict[str, Any]]:
     if api == "responses":
         yield from from_items(answer.get("output") or ())
+    elif api == "gemini":
+        yield from gemini_answer(answer)
+    elif api == "converse":
+        output = answer.get("output")
+        message = output.get("message") if isinstance(output, Mapping) else None
+        if isinstance(message, Mapping):
+            yield from converse_messages({"messages": [message]})
     elif api == "anthropic":
         if answer.get("content"):
             yield from chat({"role": "assistant", "content": answer["content"]})

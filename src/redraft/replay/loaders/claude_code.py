@@ -38,13 +38,17 @@ def read(source: Source) -> Recording:
     """Read a session, with its sub-agents as threads of their own."""
     reader = _Reader(source)
     for row in source.rows:
-        if row.value.get("type") in ("user", "assistant"):
-            try:
-                reader.row(row)
-            except Loose as error:
-                raise source.error(row.line, str(error)) from error
+        if row.value.get("type") not in ("user", "assistant"):
+            reader.passed(row.value)
+            continue
+        try:
+            reader.row(row)
+        except Loose as error:
+            raise source.error(row.line, str(error)) from error
     threads = ThreadDraft.all_done(reader.drafts)
-    return Recording(source.path, "claude-code", threads, (*source.notes, FRAME), marked=2)
+    return Recording(
+        source.path, "claude-code", threads, (*source.notes, FRAME), marked=2, prunes=True
+    )
 
 
 @dataclass
@@ -54,6 +58,12 @@ class _Reader:
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     answers: dict[str, tuple[int, int]] = field(default_factory=dict)  # message id: draft, call
     times: dict[int, float | None] = field(default_factory=dict)  # when a draft last heard anything
+
+    def passed(self, value: Mapping[str, Any]) -> None:
+        """A row that is no message may still stand between a message and its parent."""
+        name, parent = value.get("uuid"), value.get("parentUuid")
+        if isinstance(name, str) and isinstance(parent, str) and parent in self.places:
+            self.places[name] = self.places[parent]
 
     def row(self, row: Row) -> None:
         value = row.value
@@ -75,7 +85,8 @@ class _Reader:
     def _thread(self, value: Mapping[str, Any], blocks: list[Any]) -> int:
         """The thread that a row belongs to. Cases: (1) a summary took the context's place; (2) it
         has no parent: a new thread; (3) a prompt whose parent lies before an answer: the user went
-        back; (4) else its parent's thread, or the newest of its kind."""
+        back; (4) a prompt without a parent behind an answer: the context was cleared; (5) else its
+        parent's thread, or the newest of its kind."""
         side = bool(value.get("isSidechain"))
         kind: Literal["main", "side"] = "side" if side else "main"
         parent = value.get("parentUuid") or value.get("logicalParentUuid")
@@ -85,15 +96,16 @@ class _Reader:
             return self._new(kind, follows=newest, changed=Cause.POLICY)
         if newest < 0 or (place is None and not parent and side):  # (2)
             return self._new(kind)
-        if place is None:  # (4)
-            return newest
+        if place is None:
+            cleared = not parent and self.drafts[newest].calls and value["type"] == "user"
+            return self._new(kind, newest, Cause.EDIT) if cleared else newest  # (4), (5)
         draft = self.drafts[place[0]]
         gone_by = any(call.reply >= place[1] for call in draft.calls)
         if gone_by and value["type"] == "user" and not _results(blocks):  # (3)
             at = self._new(kind, follows=place[0], changed=Cause.EDIT)
             self.drafts[at].messages.extend(draft.messages[: place[1]])
             return at
-        return place[0]  # (4)
+        return place[0]  # (5)
 
     def _new(
         self,

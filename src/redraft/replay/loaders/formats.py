@@ -15,6 +15,7 @@ from redraft.replay.loaders import (
     atif,
     cassette,
     claude_code,
+    journal,
     mini_swe_agent,
     openhands,
     pi,
@@ -46,6 +47,7 @@ class Format:
 
 
 FORMATS: tuple[Format, ...] = (
+    Format("journal", "redraft's own journals", journal.detect, journal.read),
     Format("cassette", "recorded HTTP in YAML, as of VCR.py", cassette.detect, cassette.read),
     Format("atif", "ATIF trajectories, as of Harbor", atif.detect, atif.read),
     Format("pi", "session files of pi", pi.detect, pi.read),
