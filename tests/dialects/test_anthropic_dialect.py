@@ -18,9 +18,9 @@ from anthropic_world import (
     thought,
     user,
 )
-from block_world import MARK, anthropic_image
 
 from redraft.dialects import Call
+from redraft.testing.strategies.anthropic import MARK, anthropic_image
 
 # -- apart -----------------------------------------------------------------------------------------
 

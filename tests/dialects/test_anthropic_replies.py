@@ -19,9 +19,10 @@ from anthropic_world import (
     thought,
     user,
 )
-from block_world import MARK, PNG
+from block_world import PNG
 
 from redraft.errors import DialectError
+from redraft.testing.strategies.anthropic import MARK
 
 # -- the frame -------------------------------------------------------------------------------------
 

@@ -16,7 +16,8 @@ from anthropic_world import (
     text,
     user,
 )
-from block_world import MARK, anthropic_image
+
+from redraft.testing.strategies.anthropic import MARK, anthropic_image
 
 
 @pytest.mark.parametrize(

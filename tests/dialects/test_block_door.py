@@ -9,9 +9,6 @@ import pytest
 from block_world import (
     NO_LIMIT,
     WORLDS,
-    Exchange,
-    Plan,
-    Round,
     World,
     edited,
     faults,
@@ -24,6 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.context import Change, Commit, Origin, Revision, commit, groups, invert, obstacles
+from redraft.testing.strategies import Exchange, Plan, Round
 
 Json = dict[str, Any]
 

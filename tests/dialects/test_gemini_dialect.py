@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from block_world import PNG, gemini_image
+from block_world import PNG
 from gemini_world import (
     GEMINI,
     Json,
@@ -21,7 +21,7 @@ from gemini_world import (
 )
 
 from redraft.dialects import Call
-from redraft.testing.strategies import png
+from redraft.testing.strategies import gemini_image, png
 
 
 def test_a_signature_stays_on_its_call_through_every_edit_of_its_turn() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from block_world import Letters, gemini_image
+from block_world import Letters
 from gemini_world import (
     GEMINI,
     Json,
@@ -23,6 +23,7 @@ from gemini_world import (
 
 from redraft.context import Live, groups
 from redraft.dialects import Call
+from redraft.testing.strategies import gemini_image
 from redraft.tokens import Meter
 
 

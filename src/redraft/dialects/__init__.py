@@ -13,24 +13,41 @@ from redraft.dialects.base import (
     Usage,
     join_carriers,
 )
+from redraft.dialects.capabilities import Capabilities, capabilities_of
 from redraft.dialects.gemini import Gemini
 from redraft.dialects.openai_chat import OpenAIChat
 from redraft.dialects.openai_responses import OpenAIResponses
 from redraft.dialects.rules import (
+    ANTHROPIC,
+    BEDROCK,
+    GEMINI,
+    LLAMA,
+    MISTRAL,
     OPENAI_CHAT,
+    OPENAI_RESPONSES,
+    QWEN,
     STRICT_CHAT,
     Profile,
     Violation,
     check,
     framed,
+    profile_of,
     repair,
 )
 
 __all__ = [
+    "ANTHROPIC",
+    "BEDROCK",
+    "GEMINI",
+    "LLAMA",
+    "MISTRAL",
     "OPENAI_CHAT",
+    "OPENAI_RESPONSES",
+    "QWEN",
     "STRICT_CHAT",
     "Anthropic",
     "Call",
+    "Capabilities",
     "Content",
     "Dialect",
     "Frame",
@@ -44,8 +61,10 @@ __all__ = [
     "Role",
     "Usage",
     "Violation",
+    "capabilities_of",
     "check",
     "framed",
     "join_carriers",
+    "profile_of",
     "repair",
 ]

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from redraft.dialects.anthropic_blocks import AnthropicBlocks, text_of
-from redraft.dialects.anthropic_replies import read_message
+from redraft.dialects.anthropic_replies import is_paused, read_message
 from redraft.dialects.base import Call, Content, Frame, Native, Reply, Role
 from redraft.dialects.block_format import Answering
 from redraft.dialects.blocks import BlockDialect, copied, dumped
@@ -81,7 +81,7 @@ class Anthropic(AnthropicBlocks, BlockDialect):
         body = response if isinstance(response, Mapping) else dumped(response, **SDK_DUMP)
         native, complete, usage = read_message(copied(body, **SDK_DUMP), type(response), taken)
         _check(native, "the reply")
-        return Reply(self._turn("assistant", (native,)), complete, usage)
+        return self._reply(native, complete, usage, paused=is_paused(body))
 
     def instruct(
         self, frame: Frame, contents: Sequence[Content], section: str

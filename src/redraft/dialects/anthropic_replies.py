@@ -9,12 +9,16 @@ from redraft.dialects.base import Native, Usage
 from redraft.dialects.block_replies import count, distinct
 from redraft.errors import DialectError
 
-__all__ = ["read_message"]
+__all__ = ["is_paused", "read_message"]
 
 _CUT_OFF = frozenset(
     {"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn", "compaction"}
 )
 """Stop reasons of a turn that is not over (`BetaStopReason` in the SDK)."""
+
+_PAUSED = ("pause_turn", "compaction")
+"""Those after which the same request, with the reply at its end, goes on where the server stopped: in the
+midst of its own tools, or behind a compaction (the guides on server tools and on compaction)."""
 
 _SDK_ONLY = "parsed_output"
 """What the SDK adds to a text block and its client leaves out again."""
@@ -42,6 +46,11 @@ def read_message(
         content = distinct(map(_sent_back, content), taken, _call_id, _with_id)
     native = {"role": "assistant", "content": content}
     return native, body.get("stop_reason") not in _CUT_OFF, _usage(body)
+
+
+def is_paused(body: object) -> bool:
+    """Whether a message of the Messages API ends where the server only paused."""
+    return isinstance(body, Mapping) and body.get("stop_reason") in _PAUSED
 
 
 def _sent_back(block: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -136,11 +136,15 @@ class Reply:
         content: the assistant turn.
         complete: False where the output was cut off (by its token limit or a filter).
         usage: what the server reported, if anything.
+        paused: whether the server only paused: asked again with this turn at the end, it goes on.
+        broken: indexes of the calls whose arguments may lack their end, though they can be read.
     """
 
     content: Content
     complete: bool = True
     usage: Usage | None = None
+    paused: bool = False
+    broken: tuple[int, ...] = ()
 
 
 class Dialect(Protocol):
@@ -171,6 +175,10 @@ class Dialect(Protocol):
 
         Calls and parts are found by `index`; a kept one keeps its native object.
         """
+
+    def without_reasoning(self, content: Content) -> Content:
+        """The same turn without its reasoning, as whole blocks or items; `content` itself where none can
+        go. What is shown of the turn does not change."""
 
     def result(self, call: Call, text: str) -> Content:
         """A tool result that answers `call`."""

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from redraft.dialects.arguments import parse_object
-from redraft.dialects.base import Call, Content, Frame, Native, Part, Role
+from redraft.dialects.base import Call, Content, Frame, Native, Part, Reply, Role, Usage
 from redraft.dialects.block_format import Answering, BlockFormat, Kind
 from redraft.dialects.block_texts import retexted
 from redraft.dialects.folding import LOOSE, Folder
@@ -118,6 +118,17 @@ class BlockDialect(BlockFormat):
     def _folded(self, run: Sequence[Content]) -> Native:
         blocks = [block for content in run for block in self._own(content)]
         return {**run[0].carriers[0], self.blocks_field: blocks}
+
+    def _reply(
+        self, native: Native, complete: bool, usage: Usage | None, *, paused: bool = False
+    ) -> Reply:
+        """A reply of one message. Clients that stream mend the arguments of a call that was cut off,
+        so the call that ends a broken reply may be anything but what the model meant."""
+        content = self._turn("assistant", (native,))
+        blocks = self._blocks(native)
+        cut = not (complete or paused) and blocks and self._sort(blocks[-1]) is Kind.CALL
+        broken = (content.calls[-1].index,) if cut else ()
+        return Reply(content, complete, usage, paused, broken)
 
     # -- written anew ----------------------------------------------------------------------------
 

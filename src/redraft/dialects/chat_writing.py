@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from redraft.dialects.arguments import parse_object
 from redraft.dialects.base import Call, Content, Part
 from redraft.dialects.chat_natives import REASONING, is_text, legacy_call
 
-__all__ = ["written"]
+__all__ = ["without_reasoning", "written"]
 
 _OWN = ("type", "text", "refusal")
 
@@ -31,6 +32,15 @@ def written(
         for key in REASONING:
             native.pop(key, None)
     return native
+
+
+def without_reasoning(content: Content) -> Content:
+    """The message of `content` without the fields that hold reasoning; `content` itself if it has none."""
+    native = content.carriers[0]
+    kept = {key: value for key, value in native.items() if key not in REASONING or not value}
+    if len(kept) == len(native):
+        return content
+    return replace(content, hidden="", carriers=(kept,))
 
 
 def _body(

@@ -1,15 +1,56 @@
-"""Tool output that lost its call: text with a frame around it that says what it is."""
+"""The words that a mend may put into a list, and the frame around tool output that lost its call.
+
+Each says in brackets what it stands for, claims nothing that nobody knows, and is never in a user's
+or a system's voice.
+"""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["FRAME", "framed"]
+__all__ = [
+    "BRIDGE",
+    "CONTINUE",
+    "FRAME",
+    "INTERRUPTED",
+    "NO_OUTPUT",
+    "NO_WORDS",
+    "OPENING",
+    "PICTURE",
+    "demoted",
+    "framed",
+]
+
+INTERRUPTED = "[no result: the call was interrupted before it finished]"
+"""The result of a call that has none; it claims nothing about side effects."""
+
+OPENING = "[the conversation before this point was left out]"
+"""The user's turn that a list must begin with, where it begins with the model's."""
+
+BRIDGE = "[noted]"
+"""The model's turn between tool results and a user's, where a template wants one."""
+
+CONTINUE = "[continue]"
+"""The user's turn that a list must end with, where it ends with the model's."""
+
+NO_OUTPUT = "(no output)"
+"""A result that is empty where it must not be."""
+
+NO_WORDS = "(empty message)"
+"""A user's message that is empty where it must not be."""
+
+PICTURE = "[a picture that cannot be sent here]"
+"""An image where none may stand."""
 
 FRAME = ("[tool output, kept as text]", "[end of tool output]")
 """The lines around it."""
 
 _MARK = re.compile(r"(?<!\\)(?=\[(?:tool output, kept as text|end of tool output)\])")
+
+
+def demoted(text: str) -> str:
+    """A system message where none may stand: the same words with less authority, never with more."""
+    return f"[system message]\n{text}\n[end of system message]"
 
 
 def framed(text: str) -> str:

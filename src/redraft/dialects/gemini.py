@@ -79,7 +79,7 @@ class Gemini(GeminiParts, BlockDialect):
             [copied(chunk, **SDK_DUMP) for chunk in chunks], type(response), taken
         )
         _check(native, "the reply")
-        return Reply(self._turn("assistant", (native,)), complete, usage)
+        return self._reply(native, complete, usage)
 
     def instruct(
         self, frame: Frame, contents: Sequence[Content], section: str

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from redraft.dialects.base import Call, Content, Frame, Native, Part, Reply, join_carriers
 from redraft.dialects.chat_natives import LEGACY, content_of, copied, dump, message_of
 from redraft.dialects.chat_replies import read_reply
-from redraft.dialects.chat_writing import written
+from redraft.dialects.chat_writing import without_reasoning, written
 from redraft.errors import DialectError
 
 __all__ = ["OpenAIChat"]
@@ -67,6 +67,11 @@ class OpenAIChat:
         if (text, tuple(calls), tuple(parts)) == (content.text, content.calls, content.parts):
             return content
         return content_of(written(content, text, calls, parts), "the edited turn")
+
+    def without_reasoning(self, content: Content) -> Content:
+        """The same message without its reasoning, in whatever field a server put it; `content` itself
+        if it has none. What is shown of it does not change."""
+        return without_reasoning(content) if content.role == "assistant" else content
 
     def result(self, call: Call, text: str) -> Content:
         """A `tool` message; a `function` message for a call in the legacy form."""

@@ -25,7 +25,7 @@ from redraft.dialects.base import Call, Content, Frame, Native, Part, Reply
 from redraft.dialects.blocks import copied, dumped
 from redraft.dialects.chat_natives import dump
 from redraft.dialects.responses_calls import new_result, result_of, written_result
-from redraft.dialects.responses_items import Kind, kind_of
+from redraft.dialects.responses_items import Kind, call_id_of, kind_of
 from redraft.dialects.responses_replies import read_response
 from redraft.dialects.responses_texts import written_body
 from redraft.dialects.responses_turns import (
@@ -98,7 +98,10 @@ class OpenAIResponses:
         items, complete, usage = read_response(body, type(response), taken)
         for at, item in enumerate(items):
             check_item(item, f"output[{at}]")
-        return Reply(turn_of(items), complete, usage)
+        content = turn_of(items)
+        cut = {call_id_of(item) for item in items if item.get("status") == "incomplete"}
+        broken = (call.index for call in content.calls if call.id in cut)
+        return Reply(content, complete, usage, broken=tuple(broken))
 
     # -- written anew ----------------------------------------------------------------------------
 

@@ -6,21 +6,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from redraft.dialects.base import Native
-from redraft.dialects.frames import FRAME, framed
+from redraft.dialects.frames import FRAME, INTERRUPTED, framed
+from redraft.dialects.naming import Names
 from redraft.dialects.profile import Rule, Violation
 
-__all__ = ["DISTINCT_IDS", "INTERRUPTED", "PAIRS", "UNIQUE_IDS", "boundary"]
-
-INTERRUPTED = "[no result: the call was interrupted before it finished]"
-"""The result that a mend puts in for a call without one; it claims nothing about side effects."""
-
-
-def boundary(messages: Sequence[Native], at: int) -> int:
-    """The nearest index at or before `at` where no call in front of it waits for a result."""
-    at = min(at, len(messages))
-    while at > 0 and _answer_id(messages[at - 1]) is not None:
-        at -= 1
-    return at - 1 if at > 0 and _call_ids(messages[at - 1]) else at
+__all__ = ["DISTINCT_IDS", "PAIRS", "UNIQUE_IDS"]
 
 
 def _call_ids(message: Native) -> list[str]:
@@ -206,16 +196,16 @@ def _calls(message: Native) -> Sequence[Native]:
 
 
 def _mend_repeats_within(messages: Sequence[Native]) -> list[Native]:
-    return _renamed(messages, _Names)
+    return _renamed(messages, Names)
 
 
 def _mend_repeats(messages: Sequence[Native]) -> list[Native]:
     """What an id becomes depends on what stands before it alone: a growing list keeps its prefix."""
-    names = _Names()
+    names = Names()
     return _renamed(messages, lambda: names)
 
 
-def _renamed(messages: Sequence[Native], names_for: Callable[[], _Names]) -> list[Native]:
+def _renamed(messages: Sequence[Native], names_for: Callable[[], Names]) -> list[Native]:
     """A repeated id gets a number, in the call and in its result."""
     out: list[Native] = []
     renamed: dict[str, list[str]] = {}
@@ -234,7 +224,7 @@ def _renamed(messages: Sequence[Native], names_for: Callable[[], _Names]) -> lis
 
 
 def _distinct(
-    message: Native, calls: Sequence[Native], names: _Names
+    message: Native, calls: Sequence[Native], names: Names
 ) -> tuple[Native, dict[str, list[str]]]:
     """The message with ids of its own, and what each old id has become, in order."""
     renamed: dict[str, list[str]] = {}
@@ -246,25 +236,6 @@ def _distinct(
         kept.append(call if call.get("id") == new else {**call, "id": new})
     same = all(a is b for a, b in zip(kept, calls, strict=True))
     return (message if same else {**message, "tool_calls": kept}), renamed
-
-
-class _Names:
-    """Ids that were given out, and how often each was asked for."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-        self._asked: dict[str, int] = {}
-
-    def new(self, name: str) -> str:
-        """`name` the first time, then `name` with a number; never the same twice."""
-        base = name or "call"
-        number = self._asked[base] = self._asked.get(base, 0) + 1
-        new = name or f"{base}_{number}"
-        while new in self._taken:
-            new = f"{base}_{number}"
-            number += 1
-        self._taken.add(new)
-        return new
 
 
 PAIRS = Rule(

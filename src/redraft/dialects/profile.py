@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from redraft.dialects.base import Native
+from redraft.dialects.boundaries import Boundary, chat_boundary
 
 __all__ = ["Profile", "Rule", "Violation", "check", "repair"]
 
@@ -49,10 +50,37 @@ class Profile:
     Attributes:
         name: the provider or the wire format.
         rules: mended in this order; no mend may break the rule of an earlier one.
+        dialect: the name of the wire format that its lists are in.
+        boundary: finds the nearest index at or before a given one where no call waits for a result.
     """
 
     name: str
     rules: tuple[Rule, ...]
+    dialect: str = "openai-chat"
+    boundary: Boundary = chat_boundary
+
+    def with_rules(self, name: str, *rules: Rule, instead: Rule | None = None) -> Profile:
+        """A profile like this one with other rules.
+
+        Args:
+            name: its name.
+            rules: each takes the place of the rule of the same name; the others stand at the end.
+            instead: a rule whose place the first of `rules` takes.
+        """
+        new = {rule.name: rule for rule in rules}
+        if instead is not None:
+            new[instead.name] = new.pop(rules[0].name)
+        kept = tuple(new.pop(rule.name, rule) for rule in self.rules)
+        return Profile(name, (*kept, *new.values()), self.dialect, self.boundary)
+
+    def without(self, *rules: Rule) -> Profile:
+        """The same profile less some rules."""
+        return Profile(
+            self.name,
+            tuple(rule for rule in self.rules if rule not in rules),
+            self.dialect,
+            self.boundary,
+        )
 
 
 def check(messages: Sequence[Native], profile: Profile, start: int = 0) -> list[Violation]:

@@ -10,7 +10,7 @@ from redraft.dialects.arguments import is_json_object
 from redraft.dialects.base import Native
 from redraft.dialects.profile import Rule, Violation
 
-__all__ = ["ARGUMENTS", "NOT_EMPTY", "UTF8"]
+__all__ = ["ARGUMENTS", "NOT_EMPTY", "NOT_EMPTY_BUT_CALLS", "UTF8", "better_arguments"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # A pair of surrogate escapes, a lone one, or any other escape.
@@ -55,7 +55,7 @@ def _mend_surrogates(messages: Sequence[Native]) -> list[Native]:
 def _find_arguments(messages: Sequence[Native], start: int) -> Iterator[Violation]:
     for at in range(start, len(messages)):
         for place, function in enumerate(_functions(messages[at])):
-            if function is not None and _better(function) is not None:
+            if function is not None and better_arguments(function) is not None:
                 yield Violation(
                     "arguments", at, f"the arguments of call {place} are no JSON object"
                 )
@@ -68,7 +68,7 @@ def _functions(message: Native) -> list[Mapping[str, Any] | None]:
     return [item if isinstance(item, Mapping) else None for item in functions]
 
 
-def _better(function: Mapping[str, Any]) -> str | None:
+def better_arguments(function: Mapping[str, Any]) -> str | None:
     """Arguments that can be sent in place of these; None where these can be.
 
     What was cut off becomes `{}`: it was not run either. An escape such as `\\ud99c` is good JSON and
@@ -92,7 +92,7 @@ def _mend_arguments(messages: Sequence[Native]) -> list[Native]:
 
 
 def _with_better(message: Native) -> Native:
-    better = [None if f is None else _better(f) for f in _functions(message)]
+    better = [None if f is None else better_arguments(f) for f in _functions(message)]
     if not any(text is not None for text in better):
         return message
     mended = dict(message)
@@ -107,17 +107,30 @@ def _with_better(message: Native) -> Native:
     return mended
 
 
-def _find_empty(messages: Sequence[Native], start: int) -> Iterator[Violation]:
-    for at in range(start, len(messages)):
-        says = _emptiness(messages[at])
-        if says:
-            yield Violation("not-empty", at, says)
+def _not_empty(without: bool) -> Rule:
+    """The rule on what is there and holds nothing.
+
+    Args:
+        without: whether the fields for calls may be there without any.
+    """
+
+    def find(messages: Sequence[Native], start: int) -> Iterator[Violation]:
+        for at in range(start, len(messages)):
+            says = _emptiness(messages[at], without)
+            if says:
+                yield Violation("not-empty", at, says)
+
+    def mend(messages: Sequence[Native]) -> list[Native]:
+        filled = (m if not _emptiness(m, without) else _filled(m) for m in messages)
+        return [message for message in filled if message is not None]
+
+    return Rule("not-empty", _SOURCE, find, mend)
 
 
-def _emptiness(message: Native) -> str:
+def _emptiness(message: Native, without: bool) -> str:
     """What is there and holds nothing, or ""."""
     for key in ("tool_calls", "function_call"):
-        if key in message and not message[key]:
+        if key in message and not message[key] and not without:
             return f"`{key}` is there and empty"
     if message.get("role") == "assistant" and _says_nothing(message):
         return "an assistant message says nothing and calls nothing"
@@ -148,24 +161,27 @@ def _says(member: object) -> bool:
     )
 
 
-def _mend_empty(messages: Sequence[Native]) -> list[Native]:
-    """Empty fields go, and an assistant message that then says nothing; others keep their place."""
-    out: list[Native] = []
-    for message in messages:
-        if _emptiness(message):
-            message = {
-                key: value
-                for key, value in message.items()
-                if value or key not in ("tool_calls", "function_call")
-            }
-            of_model = message.get("role") == "assistant"
-            if of_model and _says_nothing(message):
-                continue
-            if message.get("content") in ([], ()) or (not of_model and not message.get("content")):
-                message["content"] = None if of_model else ""
-        out.append(message)
-    return out
+def _filled(message: Native) -> Native | None:
+    """The message less its empty fields; None for one of the model's that then says nothing. Others keep
+    their place."""
+    new = {
+        key: value
+        for key, value in message.items()
+        if value or key not in ("tool_calls", "function_call")
+    }
+    of_model = new.get("role") == "assistant"
+    if of_model and _says_nothing(new):
+        return None
+    if new.get("content") in ([], ()) or (not of_model and not new.get("content")):
+        new["content"] = None if of_model else ""
+    return new
 
+
+_SOURCE = (
+    "OpenAI API reference: content is required unless tool_calls is given; tool_calls has at least "
+    "one entry; neither it nor function_call is null (openai/openai-openapi#348, "
+    "openai/openai-python#777)"
+)
 
 UTF8 = Rule(
     "utf-8", "RFC 8259, section 8.1: JSON on the wire is UTF-8", _find_surrogates, _mend_surrogates
@@ -177,11 +193,6 @@ ARGUMENTS = Rule(
     _find_arguments,
     _mend_arguments,
 )
-NOT_EMPTY = Rule(
-    "not-empty",
-    "OpenAI API reference: content is required unless tool_calls is given; tool_calls has at least "
-    "one entry; neither it nor function_call is null (openai/openai-openapi#348, "
-    "openai/openai-python#777)",
-    _find_empty,
-    _mend_empty,
-)
+NOT_EMPTY = _not_empty(without=False)
+NOT_EMPTY_BUT_CALLS = _not_empty(without=True)
+"""The same for a server that takes `tool_calls: []`, as Mistral's own client sends it."""
