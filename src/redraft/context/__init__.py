@@ -1,12 +1,15 @@
 """The live context and the one door through which it changes. Pure: no I/O, no clock, no chance."""
 
+from redraft.context.binding import Effect, exchange_at, void
 from redraft.context.checks import Check, Proposal
 from redraft.context.door import commit
+from redraft.context.flattening import BOUNDARY, flattening
 from redraft.context.gates import RewritePlan, Verdict, commit_rewrite, judge
 from redraft.context.groups import Group, group_at, groups, open_start, unanswered
 from redraft.context.ledger import Deltas, Ledger, Row, Spend
 from redraft.context.live import Live
 from redraft.context.plan import Reach, reach
+from redraft.context.planning import EditPlan, plan_edit
 from redraft.context.reconcile import Block, CallMark, reconcile
 from redraft.context.replay import with_appended, with_moves
 from redraft.context.revision import (
@@ -27,6 +30,7 @@ from redraft.context.turn import Draft, Origin, Turn
 from redraft.context.undo import invert, obstacles
 
 __all__ = [
+    "BOUNDARY",
     "RECEIPT_CAP",
     "Author",
     "Block",
@@ -36,6 +40,8 @@ __all__ = [
     "Commit",
     "Deltas",
     "Draft",
+    "EditPlan",
+    "Effect",
     "Gate",
     "Group",
     "Insert",
@@ -58,6 +64,8 @@ __all__ = [
     "commit",
     "commit_rewrite",
     "digest",
+    "exchange_at",
+    "flattening",
     "group_at",
     "groups",
     "invert",
@@ -66,11 +74,13 @@ __all__ = [
     "mark",
     "obstacles",
     "open_start",
+    "plan_edit",
     "reach",
     "reconcile",
     "same",
     "unanswered",
     "visible",
+    "void",
     "with_appended",
     "with_moves",
 ]

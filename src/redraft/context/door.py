@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from redraft.context.binding import Effect, Unbound, is_bound, unbound, waits
 from redraft.context.checks import Check, Proposal, admissible, open_round_last, whole_groups
 from redraft.context.gates import Verdict, judge
 from redraft.context.ledger import Deltas
@@ -33,8 +34,17 @@ from redraft.errors import RewriteBudgetViolation
 __all__ = ["commit"]
 
 
+UNTIL = "until this exchange ends or space is short"
+"""What a receipt says of a queued revision."""
+
+
 def commit(
-    live: Live, revision: Revision, limit: int, checks: Sequence[Check] = ()
+    live: Live,
+    revision: Revision,
+    limit: int,
+    checks: Sequence[Check] = (),
+    *,
+    effect: Effect = Effect.WAIT,
 ) -> Commit | Refusal:
     """Check, price and apply one revision.
 
@@ -43,6 +53,9 @@ def commit(
         revision: what is proposed.
         limit: the budget's limit in raw tokens (see `redraft.tokens.Calibration.raw_limit`).
         checks: further tests, each with a veto; the structural ones always run.
+        effect: when it takes effect, where the model's reasoning is bound to what stands before it.
+            A revision that asks for nothing only takes void reasoning away, and lets what was queued
+            take effect.
 
     Returns:
         a `Commit` with the new live context, or a `Refusal`; both carry a receipt.
@@ -54,15 +67,20 @@ def commit(
     if rule:
         return _refuse(live, revision, limit, _violation(own_substrate, rule))
     settled = settle(live, revision, positions)
-    if not settled.slots and not settled.inserts:
+    if revision and not settled.slots and not settled.inserts:
         return _nothing(live, revision, limit, settled)
-    after, moves = _apply(live, settled, positions)
-    deltas = _price(live, revision, moves)
+    whole, moves = _apply(live, settled, positions)
+    done = unbound(whole, moves, effect)
+    if not done.moves and not done.strips:
+        return _nothing(live, revision, limit, settled)
+    after = _in_effect(live, done, effect)
+    deltas = _price(live, revision, done)
     verdict = judge(revision.gate, deltas, limit, marginal=revision.marginal)
     if verdict.status is Status.REJECTED:
         return _refuse(live, revision, limit, verdict, after.tokens)
-    done = _settled(live, revision, settled, positions)
-    proposal = Proposal(live, after, done, moves)
+    agreed = _settled(live, revision, settled, positions)
+    moves = (*done.moves, *done.strips)
+    proposal = Proposal(live, after, agreed, moves)
     for check in (whole_groups, open_round_last, *checks):
         objection = check(proposal)
         if objection:
@@ -71,7 +89,18 @@ def commit(
     receipt = Receipt(
         verdict.status, live.tokens, after.tokens, limit=limit, notes=tuple(settled.notes)
     )
-    return Commit(after, receipt, done, tuple(moves), deltas, reach(live.turns, after.turns))
+    if after.older is not None:
+        receipt = replace(receipt, status=Status.QUEUED, rule=UNTIL)
+    found = reach(live.turns, after.turns)
+    if is_bound(after):
+        found = replace(found, reasoning=done.lost)
+    return Commit(after, receipt, agreed, moves, deltas, found)
+
+
+def _in_effect(live: Live, done: Unbound, effect: Effect) -> Live:
+    """The new context; the older one goes on being sent where a change must wait."""
+    wait = effect is Effect.WAIT and waits(live.outgoing, done.live, done.left)
+    return replace(done.live, older=live.outgoing if wait else None)
 
 
 def _violation(own_substrate: bool, rule: str) -> Verdict:
@@ -148,7 +177,9 @@ class _Build:
             self.plans.add(new.number)
 
 
-def _apply(live: Live, settled: Settled, positions: Mapping[int, int]) -> tuple[Live, list[Move]]:
+def _apply(
+    live: Live, settled: Settled, positions: Mapping[int, int]
+) -> tuple[Live, Sequence[Move]]:
     """The new live context; turns that nothing touches are taken over in slices."""
     turns = live.turns
     added = _gaps(live, settled.inserts, positions)
@@ -203,11 +234,11 @@ def _place(insert: Insert) -> tuple[int, ...]:
     return insert.new.place
 
 
-def _price(live: Live, revision: Revision, moves: Sequence[Move]) -> Deltas:
+def _price(live: Live, revision: Revision, done: Unbound) -> Deltas:
     return Deltas(
         before=live.tokens,
-        freed=sum(move.old.tokens for move in moves if move.old),
-        replacement=sum(move.new.tokens for move in moves if move.new),
+        freed=done.stripped + sum(move.old.tokens for move in done.moves if move.old),
+        replacement=sum(move.new.tokens for move in done.moves if move.new),
         plan=revision.plan_tokens,
         measurement=RECEIPT_CAP,
     )

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Self
 
+from redraft.context.binding import is_bound, made_under, reasons
 from redraft.context.groups import is_final, is_unanswered, open_start
 from redraft.context.turn import Draft, Origin, Turn
 from redraft.dialects.base import Content, Dialect, Frame
+from redraft.dialects.capabilities import Reasoning
 from redraft.tokens import Meter
+
+if TYPE_CHECKING:
+    from redraft.context.checks import Check
+    from redraft.context.planning import EditPlan
+    from redraft.context.revision import Revision
 
 __all__ = ["Live"]
 
@@ -33,6 +40,11 @@ class Live:
             can still get results: one that was interrupted does not open again when an edit removes
             what came after it.
         frame_tokens: raw tokens of the frame alone.
+        binding: what a change in front of the model's reasoning does to it.
+        made: for turns that came with reasoning, also those that left, the mark of what they were made
+            under; see `redraft.context.binding`. Empty where nothing is bound.
+        older: what goes on being sent while accepted revisions are queued, since they would disturb
+            the reasoning of the open exchange; None where nothing is.
     """
 
     dialect: Dialect
@@ -47,6 +59,9 @@ class Live:
     plans: frozenset[int] = frozenset()
     frame_tokens: int = 0
     newest: int = 0
+    binding: Reasoning = "free"
+    made: Mapping[int, str] = field(default_factory=dict)
+    older: Live | None = None
 
     @classmethod
     def start(
@@ -57,6 +72,8 @@ class Live:
         contents: Iterable[Content],
         *,
         head: int | None = None,
+        binding: Reasoning = "free",
+        intact: bool = True,
     ) -> Live:
         """A live context at its beginning.
 
@@ -67,32 +84,76 @@ class Live:
             contents: the request's turns, as `Dialect.split` gives them.
             head: how many leading turns are the pinned prefix. By default the system turns at the
                 start and the first user turn, the task (DESIGN.md section 2).
+            binding: what a change in front of the model's reasoning does to it.
+            intact: whether the reasoning in `contents` was made under just these turns and this frame;
+                otherwise it is void where it is bound.
         """
         contents = tuple(contents)
         head = _prefix(contents) if head is None else max(0, min(head, len(contents)))
         cost = meter.frame(frame)
-        empty = cls(dialect, meter, frame, (), 0, cost, 1, frame_tokens=cost)
-        return replace(empty.append(contents), head=head)
+        empty = cls(dialect, meter, frame, (), 0, cost, 1, frame_tokens=cost, binding=binding)
+        live = replace(empty.append(contents), head=head)
+        return live if intact else live.doubted()
 
     def draft(self, content: Content, origin: Origin) -> Draft:
         """Price `content` as a turn of this context."""
         reasoning = self.meter.text(content.hidden) if content.hidden else 0
         return Draft(content, origin, self.meter.content(content), reasoning)
 
-    def append(self, contents: Iterable[Content], origin: Origin = Origin.ORIGINAL) -> Live:
-        """The same context with new turns at its end: the only change besides the door's."""
+    def append(
+        self,
+        contents: Iterable[Content],
+        origin: Origin = Origin.ORIGINAL,
+        *,
+        under: Live | None = None,
+    ) -> Live:
+        """The same context with new turns at its end: the only change besides the door's.
+
+        Args:
+            contents: the turns.
+            origin: where their words come from.
+            under: what was sent when they were made; by default what would be sent now.
+        """
         drafts = [self.draft(content, origin) for content in contents]
         turns = tuple(Turn.of(draft, self.next_number + at) for at, draft in enumerate(drafts))
+        return self.joined(
+            turns, made_under(under or self.outgoing, turns) if is_bound(self) else {}
+        )
+
+    def joined(self, turns: Sequence[Turn], made: Mapping[int, str]) -> Self:
+        """The same context with turns at its end that have their numbers already.
+
+        Args:
+            turns: the turns, in order.
+            made: the marks of those that came with reasoning.
+        """
         finals = [turn.number for turn in turns if is_final(turn)]
         asking = [turn.number for turn in turns if turn.role != "tool"]
         return replace(
             self,
-            turns=self.turns + turns,
+            turns=(*self.turns, *turns),
             tokens=self.tokens + sum(turn.tokens for turn in turns),
-            next_number=self.next_number + len(turns),
+            next_number=max([self.next_number, *(turn.number + 1 for turn in turns)]),
             answered=finals[-1] if finals else self.answered,
             newest=asking[-1] if asking else self.newest,
+            made={**self.made, **made} if made else self.made,
+            older=self.older and self.older.joined(turns, made),
         )
+
+    def bind(self, binding: Reasoning) -> Live:
+        """The same context for a model that binds its reasoning in this way. What reasoning was made under
+        that has no mark yet, nobody knows: where it is bound, it is taken to be void."""
+        if binding == self.binding:
+            return self
+        live = replace(self, binding=binding, older=self.older and self.older.bind(binding))
+        if not is_bound(live):
+            return live
+        unknown = {turn.number: "" for turn in live.turns if reasons(live.dialect, turn)}
+        return replace(live, made={**unknown, **live.made})
+
+    def doubted(self) -> Live:
+        """The same context with all of its reasoning taken to be made under something else."""
+        return replace(self, made=dict.fromkeys(self.made, ""))
 
     def pin(self, numbers: Iterable[int]) -> Live:
         """The same context with more turns pinned. Pins are not gated: nothing changes in size."""
@@ -102,9 +163,37 @@ class Live:
         """The same context with fewer turns pinned."""
         return replace(self, pins=self.pins - frozenset(numbers))
 
+    def framed(self, frame: Frame, tokens: int) -> Live:
+        """The same turns in another frame.
+
+        Args:
+            frame: tools and parameters from here on.
+            tokens: their raw tokens.
+        """
+        total = self.tokens - self.frame_tokens + tokens
+        older = self.older and self.older.framed(frame, tokens)
+        return replace(self, frame=frame, frame_tokens=tokens, tokens=total, older=older)
+
     def body(self) -> dict[str, Any]:
         """The request: untouched carriers are the very objects that came in."""
         return self.dialect.join(self.frame, [turn.content for turn in self.turns])
+
+    @property
+    def outgoing(self) -> Live:
+        """What the next request contains: this, or the older view while revisions are queued."""
+        return self.older or self
+
+    def plan(self, revision: Revision, limit: int, checks: Sequence[Check] = ()) -> EditPlan:
+        """What `revision` would do, before it is proposed; nothing changes.
+
+        Args:
+            revision: what is to be proposed.
+            limit: the raw limit.
+            checks: further tests, as for `redraft.context.commit`.
+        """
+        from redraft.context.planning import plan_edit
+
+        return plan_edit(self, revision, limit, checks)
 
     def positions(self) -> Mapping[int, int]:
         """Where each turn stands, by number."""

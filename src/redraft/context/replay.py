@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from redraft.context.groups import is_final
 from redraft.context.live import Live
 from redraft.context.revision import Move
 from redraft.context.turn import Turn
@@ -13,32 +12,27 @@ from redraft.context.turn import Turn
 __all__ = ["with_appended", "with_moves"]
 
 
-def with_appended(live: Live, turns: Sequence[Turn]) -> Live:
+def with_appended(live: Live, turns: Sequence[Turn], made: Mapping[int, str] | None = None) -> Live:
     """The live context after turns that were appended once already, the very same turns.
 
     Args:
         live: the live context before them.
         turns: in order, with the numbers that they were given then.
+        made: the marks of those that came with reasoning (`Live.made`).
     """
-    finals = [turn.number for turn in turns if is_final(turn)]
-    asking = [turn.number for turn in turns if turn.role != "tool"]
-    return replace(
-        live,
-        turns=(*live.turns, *turns),
-        tokens=live.tokens + sum(turn.tokens for turn in turns),
-        next_number=max([live.next_number, *(turn.number + 1 for turn in turns)]),
-        answered=finals[-1] if finals else live.answered,
-        newest=asking[-1] if asking else live.newest,
-    )
+    return live.joined(turns, made or {})
 
 
-def with_moves(live: Live, moves: Sequence[Move], plans: frozenset[int]) -> Live:
+def with_moves(
+    live: Live, moves: Sequence[Move], plans: frozenset[int], *, queued: bool = False
+) -> Live:
     """The live context after a commit, from its moves: their turns' places say where they belong.
 
     Args:
         live: the live context before it.
         moves: what the commit changed.
         plans: the turns that are a policy's plans after it.
+        queued: whether what was sent before goes on being sent.
     """
     gone = {move.old.number for move in moves if move.old is not None}
     new = [move.new for move in moves if move.new is not None]
@@ -50,4 +44,5 @@ def with_moves(live: Live, moves: Sequence[Move], plans: frozenset[int]) -> Live
         tokens=live.tokens - freed + sum(turn.tokens for turn in new),
         next_number=max([live.next_number, *(turn.number + 1 for turn in new)]),
         plans=plans,
+        older=live.outgoing if queued else None,
     )

@@ -8,13 +8,24 @@ comparing what is shown with what was shown, never by turning the shown text bac
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import defaultdict, deque
+from collections.abc import Mapping
 from itertools import chain
 
 from redraft.dialects.base import Content
 
-__all__ = ["canonical", "digest", "lines", "mark", "same", "visible", "with_old_lines"]
+__all__ = [
+    "canonical",
+    "digest",
+    "lines",
+    "mark",
+    "same",
+    "visible",
+    "wire_digest",
+    "with_old_lines",
+]
 
 _LINE = re.compile(r"[^\r\n]++(?:\r\n|\n|\r)?|\r\n|\n|\r")
 _BLANK = "\r\n \t"
@@ -117,3 +128,14 @@ def digest(content: Content) -> str:
         sha.update(len(data).to_bytes(8, "big"))
         sha.update(data)
     return sha.hexdigest()
+
+
+def wire_digest(content: Content) -> bytes:
+    """16 bytes that name what is sent of a turn: its carriers, and its seat in them."""
+    data = json.dumps([content.seat, *content.carriers], default=_plain)
+    return hashlib.blake2b(data.encode(), digest_size=16).digest()
+
+
+def _plain(value: object) -> object:
+    """A value that JSON does not know: another mapping as a `dict`, anything else by its name."""
+    return dict(value) if isinstance(value, Mapping) else repr(value)

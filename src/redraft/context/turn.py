@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from redraft.context.shown import digest
+from redraft.context.shown import digest, wire_digest
 from redraft.dialects.base import Content
 
 __all__ = ["Draft", "Origin", "Turn", "edited_origin", "place_before"]
@@ -68,6 +68,7 @@ class Turn:
     digest: str = ""
     reasoning: int = 0
     place: tuple[int, ...] = ()
+    _wire: bytes = field(default=b"", init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.digest:
@@ -91,6 +92,14 @@ class Turn:
     def role(self) -> str:
         """`system`, `user`, `assistant` or `tool`."""
         return self.content.role
+
+    @property
+    def wire(self) -> bytes:
+        """16 bytes that name what is sent of the turn, hidden reasoning included. Made when first asked
+        for: most wire formats never need it."""
+        if not self._wire:
+            object.__setattr__(self, "_wire", wire_digest(self.content))
+        return self._wire
 
 
 def place_before(turn: Turn | None, number: int) -> tuple[int, ...]:
