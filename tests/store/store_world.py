@@ -22,7 +22,7 @@ from redraft.context import (
     Turn,
     commit,
 )
-from redraft.dialects import Content, OpenAIChat, Usage
+from redraft.dialects import Content, Frame, OpenAIChat, Usage
 from redraft.events import CommandStarted, PhaseChanged, RequestMade, RolledBack
 from redraft.store import (
     Account,
@@ -39,6 +39,7 @@ from redraft.store import (
     Pinned,
     Refused,
     Rehomed,
+    Released,
     Seen,
     Sent,
     SQLiteJournal,
@@ -72,7 +73,7 @@ def live_of(messages: Sequence[Mapping[str, Any]], dialect: Any = CHAT, **more: 
 
 
 def started(live: Live) -> Started:
-    return Started(live.frame, live.turns, live.head, live.frame_tokens)
+    return Started(live.frame, live.turns, live.head, live.frame_tokens, live.made)
 
 
 def contents(*messages: Mapping[str, Any]) -> tuple[Content, ...]:
@@ -151,9 +152,15 @@ def every_kind() -> Iterator[Entry]:
     yield Told(PhaseChanged(4, "final", "spent \ud800"))
     yield Answered(4, None)
     yield Answered(5, Usage(1_000, 900, 10, comparable=False))
+    yield Answered(6, None, paused=True)
+    yield Sent(7, len(live.turns), live.tokens, added={"thinking": {"type": "enabled"}})
     done = edited(live, 5, "noted")
     yield Committed(1, done, (0, 2), (EditSpan(0, 13, 40), EditSpan(2, 0, 7)))
     live = done.live
+    later = edited(live, 7, "noted later")
+    yield Committed(2, later, queued=True)
+    live = later.live
+    yield Released()
     yield Refused("fit: too large", refused(live, 3))
     yield Refused("the file is empty", data=b"\x00\xff\nbytes")
     yield Pinned(frozenset({3, 4}))
@@ -165,11 +172,26 @@ def every_kind() -> Iterator[Entry]:
     system = live.turns[0]
     text = CHAT.write(system.content, "You are elsewhere.", (), ())
     yield Rehomed((Turn.of(live.draft(text, system.origin), 1, system.place),), "/elsewhere/file")
+    frame = Frame({**live.frame.fields, "temperature": 1.0}, live.frame.counted)
+    yield Rehomed((), "", frame, 7)
+    made = live.append(contents({"role": "assistant", "content": "Then.", "reasoning": "hm"}))
+    marked = made.turns[-1]
+    yield Appended((marked,), made={marked.number: "ab"})
     yield Account(Row(5, 100, 20, 10, 5, 3, 118))
 
 
 _OF_TURN = ("number", "content", "origin", "tokens", "digest", "reasoning", "place")
-_OF_LIVE = ("frame", "turns", "head", "tokens", "next_number", "answered", "newest", "frame_tokens")
+_OF_LIVE = (
+    "frame",
+    "turns",
+    "head",
+    "tokens",
+    "next_number",
+    "answered",
+    "newest",
+    "frame_tokens",
+    "made",
+)
 
 
 def plain(value: Any) -> Any:

@@ -132,7 +132,7 @@ def test_an_interrupt_in_the_middle_of_writing_leaves_nothing(
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(module, "summary_of", interrupted)
+            patch.setattr(module, "note", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 writer.record(entry)
         assert len(list(writer.entries())) == 2
@@ -220,7 +220,7 @@ def test_a_lock_file_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "elsewhere").write_text("keep")
     (tmp_path / "run" / "lock").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(JournalError, match="lock cannot be opened"):
+    with pytest.raises(JournalError, match=r"lock .* cannot be opened"):
         journal(tmp_path / "run")
     assert (tmp_path / "elsewhere").read_text() == "keep"
 

@@ -304,7 +304,9 @@ def test_inputs_and_versions_are_the_same_from_the_file(tmp_path: Path) -> None:
 def test_a_request_that_was_mended_is_given_as_it_was_sent(tmp_path: Path) -> None:
     entries = list(every_kind())
     back, _ = kept(entries, tmp_path / "run")
-    plain_one, mended = (each.body(CHAT)["messages"] for each in inputs(back))
+    first, second, third = (each.body(CHAT) for each in inputs(back))
+    plain_one, mended = first["messages"], second["messages"]
+    assert third["thinking"] == {"type": "enabled"}
     assert len(mended) == len(plain_one) + 1
     assert mended[1] == {"role": "user", "content": "[mended]"}
     assert mended[2] == plain_one[0]

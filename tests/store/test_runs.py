@@ -13,6 +13,8 @@ from redraft.errors import JournalError
 from redraft.events import RunEnded
 from redraft.store import (
     Opened,
+    Pinned,
+    Sent,
     Told,
     find_run,
     gc_runs,
@@ -134,6 +136,31 @@ def test_a_run_says_how_its_process_let_go_of_it(tmp_path: Path) -> None:
         writer._lock.release()  # type: ignore[union-attr]
         writer._lock = None
     assert run_info(tmp_path / "killed").status == "broken off"
+
+
+def test_whoever_takes_an_edit_back_leaves_the_run_as_it_ended(tmp_path: Path) -> None:
+    run = make(tmp_path, "run", ended="stopped")
+    with journal(run) as writer:
+        writer.record(Opened({"model": "gpt-5"}))  # as `redraft undo` takes it up
+        writer.record(Pinned(frozenset({1})))
+    assert (run_info(run).status, run_info(run).why) == ("stopped", "enough")
+    with journal(run) as writer:
+        writer.record(Sent(1, 2, 3))
+    assert (run_info(run).status, run_info(run).why) == ("closed", "")
+
+
+def test_the_summary_is_written_only_where_it_changes(tmp_path: Path) -> None:
+    run = make(tmp_path, "run", ended="stopped")
+    with journal(run) as writer:
+        writer.record(Sent(1, 2, 3))
+        seen: list[str] = []
+        writer._database.set_trace_callback(seen.append)
+        writer.record(Sent(2, 2, 3))
+        writer._database.set_trace_callback(None)
+        assert not [statement for statement in seen if "meta" in statement]
+        writer.set_meta(status="odd")
+        writer.record(Sent(3, 2, 3))
+        assert writer.meta()["status"] == "running"
 
 
 def test_runs_without_a_journal_or_with_a_damaged_one_are_listed(tmp_path: Path) -> None:

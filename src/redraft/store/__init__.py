@@ -16,15 +16,19 @@ from redraft.store.base import (
     Pinned,
     Refused,
     Rehomed,
+    Released,
     Seen,
     Sent,
     Started,
     Stated,
     Told,
 )
+from redraft.store.citing import Spill, citations, spills_of
 from redraft.store.diffs import RevisionDiff, RevisionInfo, TurnDiff, diff, revisions
 from redraft.store.forks import fork
 from redraft.store.journal import SQLiteJournal
+from redraft.store.overflow import IncognitoOverflow, Overflow, Pruned, VolatileOverflow
+from redraft.store.overflow_file import SQLiteOverflow
 from redraft.store.reader import Logged, Recorded, Tail
 from redraft.store.replay import Input, MarkedEdit, edits, inputs, versions
 from redraft.store.runs import (
@@ -47,6 +51,7 @@ __all__ = [
     "Entry",
     "Handed",
     "Held",
+    "IncognitoOverflow",
     "Input",
     "Journal",
     "Logged",
@@ -54,22 +59,29 @@ __all__ = [
     "Mended",
     "Opened",
     "Output",
+    "Overflow",
     "Pinned",
+    "Pruned",
     "Recorded",
     "Refused",
     "Rehomed",
+    "Released",
     "RevisionDiff",
     "RevisionInfo",
     "RunInfo",
     "SQLiteJournal",
+    "SQLiteOverflow",
     "Seen",
     "Sent",
+    "Spill",
     "Started",
     "Stated",
     "Tail",
     "Told",
     "TurnDiff",
     "VolatileJournal",
+    "VolatileOverflow",
+    "citations",
     "diff",
     "edits",
     "find_run",
@@ -81,5 +93,6 @@ __all__ = [
     "revisions",
     "run_info",
     "runs_home",
+    "spills_of",
     "versions",
 ]

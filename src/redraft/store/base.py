@@ -7,7 +7,7 @@ nothing has changed: that is how a full disk loses nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from redraft.context import Commit, Refusal, Row, Turn
@@ -30,6 +30,7 @@ __all__ = [
     "Pinned",
     "Refused",
     "Rehomed",
+    "Released",
     "Seen",
     "Sent",
     "Started",
@@ -59,12 +60,14 @@ class Started:
         turns: the turns it begins with, with their original carriers.
         head: how many of them are the pinned prefix.
         frame_tokens: raw tokens of the frame.
+        made: marks of the turns that hold bound reasoning (`redraft.context.Live.made`).
     """
 
     frame: Frame
     turns: tuple[Turn, ...]
     head: int
     frame_tokens: int = 0
+    made: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +79,14 @@ class Appended:
         measured: how many of their raw tokens are receipts, readouts and notices.
         plan: raw tokens of the round's reply that were rationale and command of edits.
         head: how many turns are the pinned prefix from here on; None where that stays.
+        made: marks of the turns that hold bound reasoning (`redraft.context.Live.made`).
     """
 
     turns: tuple[Turn, ...]
     measured: int = 0
     plan: int = 0
     head: int | None = None
+    made: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +161,20 @@ class Committed:
         edit_calls: places of the calls in the round's assistant turn that made the edit, for
             training; empty for what no model did.
         edit_spans: where in these calls the edit's command stands.
+        queued: whether what was sent before goes on being sent, until a later revision that is not
+            queued, or `Released`.
     """
 
     number: int
     commit: Commit
     edit_calls: tuple[int, ...] = ()
     edit_spans: tuple[EditSpan, ...] = ()
+    queued: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Revisions that were queued take effect: from here on the live context itself is sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,15 +208,20 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Rehomed:
-    """The system prompt names another place for the context file: a fork has one of its own.
+    """What stands around the turns has changed: the system prompt names another place for the context
+    file, since a fork has one of its own, or a client sends other fields.
 
     Attributes:
         turns: the turns that name it, under their old numbers.
         path: the file's path from here on.
+        frame: the frame from here on; None where it stays.
+        frame_tokens: raw tokens of that frame.
     """
 
     turns: tuple[Turn, ...]
     path: str
+    frame: Frame | None = None
+    frame_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,20 +248,23 @@ class Sent:
         turns: how many turns are sent.
         tokens: their raw tokens, frame included.
         mended: what was sent in place of what the turns join to; None where it was just that.
+        added: fields that the request had besides, or in place of, those of its frame.
     """
 
     round: int
     turns: int
     tokens: int
     mended: Mended | None = None
+    added: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A model call was answered; what the server reported of it."""
+    """A model call was answered; what the server reported of it, and whether it only paused."""
 
     round: int
     usage: Usage | None
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +330,7 @@ Entry = (
     | Pinned
     | Refused
     | Rehomed
+    | Released
     | Seen
     | Sent
     | Started

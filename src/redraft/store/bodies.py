@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from redraft.context import Origin, Turn
-from redraft.dialects import Call, Content, Dialect, Native, Part
+from redraft.dialects import Call, Content, Dialect, Native, OpenAIChat, Part
+from redraft.dialects.responses_turns import PlainInput
 from redraft.errors import DialectError, JournalError
 from redraft.store.encoding import flat
 from redraft.store.packing import from_bytes, packed, to_bytes, unpacked
@@ -38,6 +39,8 @@ class Bodies:
         self._turns: dict[int, Turn] = {}
         self._contents: dict[int, Content] = {}
         self._carriers: dict[int, Native] = {}
+        # A chat message is one turn and is read without its neighbours, so nothing needs a check.
+        self._alone = type(dialect) is OpenAIChat
         self._split: tuple[tuple[int, ...], Sequence[Content]] = ((), ())
 
     def keep(self) -> None:
@@ -77,7 +80,9 @@ class Bodies:
         known = self._keys.get(id(native))
         if known is not None:
             return known[0]
-        key = self._insert("INSERT INTO carrier (body) VALUES (?)", self.value(native))
+        # A request of plain text is sent as plain text again, so it is kept as that.
+        body = native["content"] if isinstance(native, PlainInput) else native
+        key = self._insert("INSERT INTO carrier (body) VALUES (?)", self.value(body))
         return self._named(native, key)
 
     def content(self, content: Content) -> int:
@@ -126,6 +131,8 @@ class Bodies:
 
     def _speaks_for_itself(self, content: Content, carriers: tuple[int, ...]) -> bool:
         """Whether its carriers alone, split anew, show what it shows."""
+        if self._alone:
+            return True
         try:
             again = self._read(carriers, content.carriers, content.seat)
         except (DialectError, LookupError, TypeError, ValueError):
@@ -149,10 +156,16 @@ class Bodies:
         """The carrier of that key: the same object each time."""
         if key not in self._carriers:
             (body,) = self._row("SELECT body FROM carrier WHERE id = ?", key, "carrier")
-            native: Native = self.load_value(body)
+            value = self.load_value(body)
+            native: Native = self._of_plain(value) if isinstance(value, str) else value
             self._carriers[key] = native
             self._keys[id(native)] = (key, native)
         return self._carriers[key]
+
+    def _of_plain(self, text: str) -> Native:
+        """The carrier that the wire format makes of a request of plain text."""
+        _, contents = self._dialect.split({self._dialect.turns_field: text})
+        return contents[0].carriers[0]
 
     def load_content(self, key: int) -> Content:
         """The content of that key: the same object each time."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from redraft.context import (
     Change,
@@ -44,13 +44,14 @@ from redraft.store.base import (
     Pinned,
     Refused,
     Rehomed,
+    Released,
     Seen,
     Sent,
     Started,
     Stated,
     Told,
 )
-from redraft.store.encoding import References, Values
+from redraft.store.encoding import References, Values, known
 
 __all__ = ["Decoder", "receipt_of"]
 
@@ -73,23 +74,28 @@ class Decoder:
         self._empty = empty
         self.live: Live | None = None
         self._read: Mapping[str, Callable[[Values], Entry]] = {
-            "account": lambda values: Account(Row(**values)),
+            "account": lambda values: Account(_made(Row, values)),
             "answered": _answered,
             "appended": self._appended,
             "committed": self._committed,
-            "handed": lambda values: Handed(**{**values, "text": refs.load_value(values["text"])}),
+            "handed": lambda values: _made(Handed, values, text=refs.load_value(values["text"])),
             "held": self._held,
             "opened": lambda values: Opened(refs.load_value(values["values"])),
-            "output": lambda values: Output(**{**values, "text": refs.load_value(values["text"])}),
+            "output": lambda values: _made(Output, values, text=refs.load_value(values["text"])),
             "pinned": self._pinned,
             "refused": self._refused,
             "rehomed": self._rehomed,
+            "released": self._released,
             "seen": _seen,
             "sent": self._sent,
             "started": self._started,
-            "stated": lambda values: Stated(**_frozen(values)),
+            "stated": lambda values: _made(Stated, _frozen(values)),
             "told": self._told,
         }
+
+    def knows(self, kind: str) -> bool:
+        """Whether entries of that kind can be read."""
+        return kind in self._read
 
     def decode(self, kind: str, values: Values) -> Entry:
         """One entry; raises `LookupError`, `TypeError` or `ValueError` on values that `encode` never
@@ -106,24 +112,30 @@ class Decoder:
     def _turns(self, values: Values) -> tuple[Turn, ...]:
         return tuple(self._refs.load_turn(key) for key in values["turns"])
 
+    def _frame(self, values: Values) -> Frame:
+        load = self._refs.load_value
+        counted = tuple(map(load, values["counted"]))
+        return Frame(load(values["fields"]), counted, values["frame_place"])
+
     def _started(self, values: Values) -> Started:
-        frame = Frame(
-            self._refs.load_value(values["fields"]),
-            tuple(self._refs.load_value(key) for key in values["counted"]),
-            values["frame_place"],
-        )
-        turns, tokens, head = self._turns(values), values["frame_tokens"], values["head"]
+        frame, tokens = self._frame(values), values["frame_tokens"]
+        turns, head = self._turns(values), values["head"]
         empty = self._empty(frame, tokens)
         if self.live is not None:  # numbers only grow, whatever became of their turns
             empty = replace(empty, next_number=self.live.next_number)
-        self.live = replace(with_appended(empty, turns), head=head)
-        return Started(frame, turns, head, tokens)
+        made = _marks(values)
+        self.live = replace(with_appended(empty, turns, made), head=head)
+        return Started(frame, turns, head, tokens, made)
 
     def _appended(self, values: Values) -> Appended:
-        turns, head = self._turns(values), values["head"]
-        live = with_appended(self._need(), turns)
+        turns, head, made = self._turns(values), values["head"], _marks(values)
+        live = with_appended(self._need(), turns, made)
         self.live = live if head is None else replace(live, head=head)
-        return Appended(turns, values["measured"], values["plan"], head)
+        return Appended(turns, values["measured"], values["plan"], head, made)
+
+    def _released(self, _: Values) -> Released:
+        self.live = replace(self._need(), older=None)
+        return Released()
 
     def _pinned(self, values: Values) -> Pinned:
         numbers = frozenset(values["numbers"])
@@ -134,19 +146,24 @@ class Decoder:
         live, new = self._need(), self._turns(values)
         old = {turn.number: turn for turn in live.turns}
         moves = [Move(old[turn.number], turn) for turn in new]
-        self.live = with_moves(live, moves, live.plans)
-        return Rehomed(new, values["path"])
+        live = with_moves(live, moves, live.plans) if moves else live
+        frame, tokens = None, 0
+        if "fields" in values:
+            frame, tokens = self._frame(values), values["frame_tokens"]
+            live = live.framed(frame, tokens)
+        self.live = live
+        return Rehomed(new, values["path"], frame, tokens)
 
     def _committed(self, values: Values) -> Committed:
         moves = tuple(self._move(*move) for move in values["moves"])
-        live = with_moves(self._need(), moves, frozenset(values["plans"]))
+        queued = values.get("queued", False)
+        live = with_moves(self._need(), moves, frozenset(values["plans"]), queued=queued)
         self.live = live
         receipt, revision = receipt_of(values["receipt"]), self._revision(values["revision"])
-        commit = Commit(
-            live, receipt, revision, moves, Deltas(**values["deltas"]), Reach(**values["reach"])
-        )
+        deltas, reach = _made(Deltas, values["deltas"]), _made(Reach, values["reach"])
+        commit = Commit(live, receipt, revision, moves, deltas, reach)
         spans = tuple(EditSpan(*span) for span in values["edit_spans"])
-        return Committed(values["number"], commit, tuple(values["edit_calls"]), spans)
+        return Committed(values["number"], commit, tuple(values["edit_calls"]), spans, queued)
 
     def _move(self, old: int | None, new: int | None, anchor: int) -> Move:
         load = self._refs.load_turn
@@ -198,7 +215,8 @@ class Decoder:
         if mended is not None:
             start, end, *natives = mended
             mended = Mended(start, end, tuple(map(self._refs.load_native, natives)))
-        return Sent(values["round"], values["turns"], values["tokens"], mended)
+        added = self._refs.load_value(values["added"]) if "added" in values else {}
+        return Sent(values["round"], values["turns"], values["tokens"], mended, added)
 
     def _told(self, values: Values) -> Told:
         whole = {
@@ -206,6 +224,10 @@ class Decoder:
             for name, value in values.items()
         }
         return Told(event_from_dict(whole))
+
+
+def _marks(values: Values) -> Mapping[int, str]:
+    return dict(values.get("made", ()))
 
 
 def _is_body(value: object) -> bool:
@@ -218,14 +240,21 @@ def _seen(values: Values) -> Seen:
 
 def _answered(values: Values) -> Answered:
     usage = values["usage"]
-    return Answered(values["round"], Usage(**usage) if usage else None)
+    paused = values.get("paused", False)
+    return Answered(values["round"], _made(Usage, usage) if usage else None, paused)
 
 
 def receipt_of(values: Values) -> Receipt:
     """A receipt from its values."""
-    return Receipt(
-        **{**values, "status": Status(values["status"]), "notes": tuple(values["notes"])}
-    )
+    return _made(Receipt, values, status=Status(values["status"]), notes=tuple(values["notes"]))
+
+
+_T = TypeVar("_T")
+
+
+def _made(kind: type[_T], values: Values, **instead: object) -> _T:
+    """A dataclass from its values, some of them put into another form."""
+    return kind(**{**known(kind, values), **instead})
 
 
 def _frozen(values: Values) -> Values:

@@ -22,6 +22,7 @@ from redraft.store.base import (
     Pinned,
     Refused,
     Rehomed,
+    Released,
     Seen,
     Sent,
     Started,
@@ -29,9 +30,13 @@ from redraft.store.base import (
     Told,
 )
 
-__all__ = ["References", "Values", "encode", "flat", "kind_of"]
+__all__ = ["ASIDE", "References", "Values", "encode", "flat", "kind_of", "known"]
 
 Values = dict[str, Any]
+
+ASIDE = "aside"
+"""Set in the values of a kind of entry that a redraft which does not know it may pass over: nothing of
+what a session goes on from depends on it. Any other kind that is unknown stops a reader."""
 
 _LONG = 200
 """Characters of an event's text from which on it is kept as a body, compressed and once."""
@@ -48,6 +53,7 @@ _KINDS: Mapping[type[Any], str] = {
     Pinned: "pinned",
     Refused: "refused",
     Rehomed: "rehomed",
+    Released: "released",
     Seen: "seen",
     Sent: "sent",
     Started: "started",
@@ -99,6 +105,12 @@ def flat(item: Any) -> Values:
     return {name: getattr(item, name) for name, _ in _names(type(item))}
 
 
+def known(kind: type[Any], values: Values) -> Values:
+    """Those of `values` that a dataclass has a field for: a newer redraft may have written more."""
+    names = {name for name, _ in _names(kind)}
+    return {name: value for name, value in values.items() if name in names}
+
+
 def _told_apart(state: Stated) -> Values:
     """What is not as it was at the beginning of a session: most of it is."""
     return {
@@ -126,6 +138,7 @@ def encode(entry: Entry, refs: References) -> Values:
                 "measured": entry.measured,
                 "plan": entry.plan,
                 "head": entry.head,
+                **_marks(entry.made),
             }
         case Held():
             return {"contents": [refs.content(content) for content in entry.contents]}
@@ -138,13 +151,16 @@ def encode(entry: Entry, refs: References) -> Values:
         case Pinned():
             return {"numbers": sorted(entry.numbers)}
         case Rehomed():
-            return {"turns": _turns(entry.turns, refs), "path": entry.path}
+            return _rehomed(entry, refs)
+        case Released():
+            return {}
         case Seen():
             return {"start": entry.start, "marks": [list(mark) for mark in entry.marks]}
         case Sent():
             return _sent(entry, refs)
         case Answered():
-            return {"round": entry.round, "usage": flat(entry.usage) if entry.usage else None}
+            values = {"round": entry.round, "usage": flat(entry.usage) if entry.usage else None}
+            return {**values, "paused": True} if entry.paused else values
         case Stated():
             return _told_apart(entry)
         case Account():
@@ -158,7 +174,19 @@ def _turns(turns: Sequence[Turn], refs: References) -> list[int]:
 
 
 def _started(entry: Started, refs: References) -> Values:
-    return {"turns": _turns(entry.turns, refs), "head": entry.head}
+    return {"turns": _turns(entry.turns, refs), "head": entry.head, **_marks(entry.made)}
+
+
+def _marks(made: Mapping[int, str]) -> Values:
+    """What bound reasoning was made under, as [number, mark]; nothing where there is none."""
+    return {"made": [[number, mark] for number, mark in made.items()]} if made else {}
+
+
+def _rehomed(entry: Rehomed, refs: References) -> Values:
+    values = {"turns": _turns(entry.turns, refs), "path": entry.path}
+    if entry.frame is None:
+        return values
+    return {**values, **_frame(entry.frame, entry.frame_tokens, refs)}
 
 
 def _frame(frame: Frame, tokens: int, refs: References) -> Values:
@@ -177,6 +205,7 @@ def _sent(entry: Sent, refs: References) -> Values:
         "turns": entry.turns,
         "tokens": entry.tokens,
         "mended": [mended.start, mended.end, *map(refs.native, mended.natives)] if mended else None,
+        **({"added": refs.value(dict(entry.added))} if entry.added else {}),
     }
 
 
@@ -192,6 +221,7 @@ def _committed(entry: Committed, refs: References) -> Values:
         "plans": sorted(commit.live.plans),
         "deltas": flat(commit.deltas),
         "reach": flat(commit.reach),
+        **({"queued": True} if entry.queued else {}),
     }
 
 

@@ -15,6 +15,7 @@ from redraft.errors import JournalError
 from redraft.store.bodies import Bodies
 from redraft.store.lock import WriterLock
 from redraft.store.schema import VERSION, migrate, version_of
+from redraft.store.troubles import of_system
 
 __all__ = [
     "JOURNAL",
@@ -44,10 +45,9 @@ def locked(directory: Path) -> WriterLock:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise JournalError(
-            error.errno,
-            f"the run's directory cannot be made ({error.strerror}); name another place",
-            str(directory),
+        raise of_system(
+            error,
+            f"the run's directory {directory} cannot be made ({error.strerror}); name another place.",
         ) from error
     return WriterLock(directory / LOCK)
 
@@ -107,10 +107,8 @@ def _begins_well(path: Path) -> bool:
         with path.open("rb") as file:
             start = file.read(len(_MAGIC))
     except OSError as error:
-        raise JournalError(
-            error.errno,
-            f"the journal cannot be read ({error.strerror}); check its rights",
-            str(path),
+        raise of_system(
+            error, f"the journal {path} cannot be read ({error.strerror}); check its rights."
         ) from error
     return start in (b"", _MAGIC)
 

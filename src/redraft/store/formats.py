@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from redraft.dialects import Dialect, OpenAIChat
-from redraft.dialects.anthropic import Anthropic
-from redraft.dialects.gemini import Gemini
+from collections.abc import Callable, Mapping
+
+from redraft.dialects import Anthropic, Dialect, Gemini, OpenAIChat, OpenAIResponses
 from redraft.errors import JournalError
 
 __all__ = ["dialect_named"]
 
-_FORMATS: dict[str, type[OpenAIChat | Anthropic | Gemini]] = {
-    kind.name: kind for kind in (OpenAIChat, Anthropic, Gemini)
-}
+_KINDS: tuple[Callable[[], Dialect], ...] = (Anthropic, Gemini, OpenAIChat, OpenAIResponses)
+_FORMATS: Mapping[str, Callable[[], Dialect]] = {kind().name: kind for kind in _KINDS}
 
 
 def dialect_named(name: str | None) -> Dialect:

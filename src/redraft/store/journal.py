@@ -19,7 +19,6 @@ from redraft.store.base import (
     Entry,
     Handed,
     Held,
-    Opened,
     Pinned,
     Refused,
     Rehomed,
@@ -38,7 +37,7 @@ from redraft.store.files import (
 )
 from redraft.store.packing import packed, to_bytes
 from redraft.store.reader import JournalReader, Logged
-from redraft.store.summary import CLOSED, FIRST, RUNNING, summary_of
+from redraft.store.summary import CLOSED, FIRST, RUNNING, note
 from redraft.store.unbroken import unbroken
 from redraft.tokens import Meter
 
@@ -83,6 +82,7 @@ class SQLiteJournal(JournalReader):
         self._clock = clock
         self._owner = os.getpid()
         self._waiting: list[tuple[float, Entry]] = []
+        self._summary: dict[str, object] = {}
         self._lock = locked(self.directory) if write else None
         try:
             opened = opened_to_write if write else opened_to_read
@@ -157,16 +157,26 @@ class SQLiteJournal(JournalReader):
             return
 
     def _write(self, entries: Iterable[tuple[float, Entry]]) -> None:
+        about: dict[str, object] = {"dialect": self._dialect.name}
         with Transaction(self._database, self._bodies):
+            rows: list[tuple[float, str, bytes]] = []
             for at, entry in entries:
-                if isinstance(entry, (Opened, Started)):
-                    self._put_meta({"dialect": self._dialect.name})
-                data = packed(to_bytes(encode(entry, self._bodies)))
-                self._database.execute(
-                    "INSERT INTO entry (at, kind, data) VALUES (?, ?, ?)",
-                    (at, kind_of(entry), data),
-                )
-                self._put_meta(summary_of(entry, at))
+                rows.append((at, kind_of(entry), packed(to_bytes(encode(entry, self._bodies)))))
+                note(about, entry, at)
+                if len(rows) >= _MOST_WAITING:
+                    self._put_rows(rows)
+                    rows = []
+            self._put_rows(rows)
+            new = {name: value for name, value in about.items() if self._is_new(name, value)}
+            self._put_meta(new)
+        self._summary |= new
+
+    def _is_new(self, name: str, value: object) -> bool:
+        """Whether the file does not say so of the run already, as far as this process knows."""
+        return name not in self._summary or self._summary[name] != value
+
+    def _put_rows(self, rows: Iterable[tuple[float, str, bytes]]) -> None:
+        self._database.executemany("INSERT INTO entry (at, kind, data) VALUES (?, ?, ?)", rows)
 
     def set_meta(self, **values: object) -> None:
         """Keep what else is to be known of the run, JSON values by name; durable at once.
@@ -177,6 +187,7 @@ class SQLiteJournal(JournalReader):
             self._must_be_ours()
             with Transaction(self._database, self._bodies):
                 self._put_meta(values)
+            self._summary = {}
 
     def _put_meta(self, values: Mapping[str, object]) -> None:
         for key, value in values.items():

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from redraft.errors import JournalError, JournalLockedError
+from redraft.errors import JournalLockedError
+from redraft.store.troubles import of_system
 
 __all__ = ["WriterLock", "writer_of"]
 
@@ -89,17 +90,17 @@ def _acquire(file: int, path: Path) -> None:
             if not left:
                 said = os.pread(file, 20, 0)
                 name = f"process {said.decode()}" if said.isdigit() else "another process"
-                raise JournalLockedError(
-                    error.errno,
-                    f"{name} is writing to this run; wait for it, stop it, or read the run instead",
-                    str(path.parent),
+                raise of_system(
+                    error,
+                    f"{name} is writing to {path.parent}; wait for it or stop it. Meanwhile the run can be "
+                    "read (`redraft show`, `redraft log`).",
+                    JournalLockedError,
                 ) from None
             time.sleep(_PAUSE)
         except OSError as error:
-            raise JournalError(
-                error.errno,
-                f"the run cannot be locked ({error.strerror}); keep it on a local disk",
-                str(path.parent),
+            raise of_system(
+                error,
+                f"the run in {path.parent} cannot be locked ({error.strerror}); keep it on a local disk.",
             ) from error
 
 
@@ -108,8 +109,7 @@ def _opened(path: Path) -> int:
     try:
         return os.open(path, flags, 0o600)
     except OSError as error:
-        raise JournalError(
-            error.errno,
-            f"the run's lock cannot be opened ({error.strerror}); check the place",
-            str(path),
+        raise of_system(
+            error,
+            f"the run's lock {path} cannot be opened ({error.strerror}); check what stands there.",
         ) from error

@@ -15,6 +15,7 @@ from redraft.events import Event
 from redraft.store.base import Entry, Told
 from redraft.store.bodies import Bodies
 from redraft.store.decoding import Decoder
+from redraft.store.encoding import ASIDE
 from redraft.store.files import read_meta, reading
 from redraft.store.formats import dialect_named
 from redraft.store.packing import from_bytes, unpacked
@@ -153,6 +154,11 @@ class JournalReader:
 
     def decoded(self, decoder: Decoder, logged: Logged) -> Entry:
         """One row as an entry; raises `JournalError` where it cannot be read."""
+        if not decoder.knows(logged.kind):
+            raise JournalError(
+                f"entry {logged.seq} is of the kind {logged.kind!r}, which this redraft does not know: a "
+                "newer one wrote it. Install that one to go on with this run."
+            )
         try:
             with self._guard, reading():
                 return decoder.decode(logged.kind, dict(logged.values))
@@ -185,10 +191,15 @@ class Tail:
     def new(self) -> Iterator[Recorded]:
         """The entries that were added since the last one that this gave.
 
+        Kinds that a newer redraft has added and marked as remarks are passed over.
+
         Raises:
-            JournalError: a row cannot be read; the message names it.
+            JournalError: a row cannot be read, or is of a kind that is not known; the message names it.
         """
         for logged in self._journal.log(self._seq):
+            if not self._decoder.knows(logged.kind) and logged.values.get(ASIDE):
+                self._seq = logged.seq
+                continue
             entry = self._journal.decoded(self._decoder, logged)
             self._seq = logged.seq
             yield Recorded(logged.seq, logged.at, entry)

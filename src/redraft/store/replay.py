@@ -9,7 +9,16 @@ from typing import Any
 
 from redraft.context import Commit, Turn
 from redraft.dialects import Dialect, Frame
-from redraft.store.base import Appended, Committed, EditSpan, Entry, Rehomed, Sent, Started
+from redraft.store.base import (
+    Appended,
+    Committed,
+    EditSpan,
+    Entry,
+    Rehomed,
+    Released,
+    Sent,
+    Started,
+)
 
 __all__ = ["Input", "MarkedEdit", "edits", "inputs", "versions"]
 
@@ -40,7 +49,7 @@ class Input:
             natives = body[dialect.turns_field]
             sent = [*natives[: mended.start], *mended.natives, *natives[mended.end :]]
             body[dialect.turns_field] = sent
-        return body
+        return {**body, **self.sent.added}
 
 
 def inputs(entries: Iterable[Entry]) -> Iterator[Input]:
@@ -51,19 +60,26 @@ def inputs(entries: Iterable[Entry]) -> Iterator[Input]:
     """
     frame = Frame()
     turns: tuple[Turn, ...] = ()
+    older: tuple[Turn, ...] | None = None  # what goes on being sent while revisions are queued
     for entry in entries:
         match entry:
             case Started():
-                frame, turns = entry.frame, entry.turns
+                frame, turns, older = entry.frame, entry.turns, None
             case Appended():
                 turns = (*turns, *entry.turns)
-            case Committed(commit=commit):
+                older = None if older is None else (*older, *entry.turns)
+            case Committed(commit=commit, queued=queued):
+                older = (turns if older is None else older) if queued else None
                 turns = _after(turns, commit)
+            case Released():
+                older = None
             case Rehomed(turns=new):
+                frame = entry.frame or frame
                 by_number = {turn.number: turn for turn in new}
                 turns = tuple(by_number.get(turn.number, turn) for turn in turns)
+                older = None if new else older
             case Sent():
-                yield Input(entry, frame, turns)
+                yield Input(entry, frame, turns if older is None else older)
 
 
 def _after(turns: tuple[Turn, ...], commit: Commit) -> tuple[Turn, ...]:

@@ -17,6 +17,7 @@ from redraft.store.files import JOURNAL, LOCK, opened_to_read, read_meta, readin
 from redraft.store.lock import WriterLock, writer_of
 from redraft.store.names import word_pair
 from redraft.store.summary import RUNNING
+from redraft.store.troubles import of_system
 
 __all__ = [
     "BROKEN_OFF",
@@ -124,10 +125,10 @@ def new_run(
                 directory.mkdir(mode=0o700)
                 return directory
     except OSError as error:
-        raise JournalError(
-            error.errno,
-            f"no run can be kept here ({error.strerror}); make the place writable or set REDRAFT_HOME",
-            str(home),
+        raise of_system(
+            error,
+            f"no run can be kept in {home} ({error.strerror}); make the place writable, or set "
+            "REDRAFT_HOME to another one.",
         ) from error
     raise JournalError(f"{home} is full of today's runs; remove some with `redraft gc`.")
 
@@ -145,10 +146,8 @@ def list_runs(home: Path | None = None) -> list[RunInfo]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise JournalError(
-            error.errno,
-            f"the runs cannot be listed ({error.strerror}); check its rights",
-            str(home),
+        raise of_system(
+            error, f"the runs in {home} cannot be listed ({error.strerror}); check its rights."
         ) from error
     infos = [run_info(place) for place in places if not place.name.startswith(".")]
     return sorted(infos, key=lambda info: (info.active, info.name), reverse=True)
@@ -297,10 +296,8 @@ def _removed(directory: Path) -> bool:
     except JournalLockedError:
         return False
     except OSError as error:
-        raise JournalError(
-            error.errno,
-            f"the run cannot be removed ({error.strerror}); check its rights",
-            str(directory),
+        raise of_system(
+            error, f"the run {directory} cannot be removed ({error.strerror}); check its rights."
         ) from error
     return True
 

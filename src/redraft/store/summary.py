@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from redraft.events import RunEnded
-from redraft.store.base import Entry, Opened, Started, Told
+from redraft.store.base import Entry, Opened, Sent, Started, Told
 
-__all__ = ["CLOSED", "FIRST", "RUNNING", "SUMMARY", "summary_of"]
+__all__ = ["CLOSED", "FIRST", "RUNNING", "SUMMARY", "note"]
 
 FIRST = frozenset({"dialect", "started", "task"})
 """What is as it was at the beginning, whatever comes later."""
@@ -20,21 +20,30 @@ CLOSED = "closed"
 """The status of one whose process let go of the journal and did not say more."""
 
 _WIDTH = 120
+_GOING_ON: dict[str, object] = {"status": RUNNING, "why": ""}
 
 
-def summary_of(entry: Entry, at: float) -> dict[str, object]:
-    """What `entry` changes in the summary of its run, by name.
+def note(about: dict[str, object], entry: Entry, at: float) -> None:
+    """Note in a run's summary what `entry` changes.
 
     Args:
+        about: what changes, by name.
         entry: an entry as it is recorded.
         at: its time in seconds since 1970 (UTC).
     """
+    for name, value in _changes(entry, at).items():
+        if name not in FIRST or name not in about:
+            about[name] = value
+
+
+def _changes(entry: Entry, at: float) -> dict[str, object]:
     match entry:
         case Opened(values=values):
-            about = {name: values.get(name, "") for name in ("model", "tag")}
-            return {**about, "status": RUNNING, "why": ""}
+            return {name: values.get(name, "") for name in ("model", "tag")}
         case Started():
-            return {"task": _task(entry), "started": at}
+            return {"task": _task(entry), "started": at, **_GOING_ON}
+        case Sent():  # whoever only takes back an edit leaves the run as it stood
+            return _GOING_ON
         case Told(event=RunEnded() as ended):
             return {"status": ended.status, "why": ended.why}
     return {}
