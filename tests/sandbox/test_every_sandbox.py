@@ -150,6 +150,13 @@ def test_a_background_process_does_not_hold_up_the_answer(any_box: Sandbox) -> N
     assert (outcome.exit_code, outcome.timed_out) == (0, False)
 
 
+def test_what_is_said_of_background_processes_is_so(any_box: Sandbox, workdir: Path) -> None:
+    any_box.run("(while ! [ -e go ]; do sleep 0.05; done; : >alive) >/dev/null 2>&1 &")
+    tries = 200 if any_box.background else 10  # what has ended will not come back
+    any_box.run(f": >go; for try in $(seq {tries}); do [ -e alive ] && break; sleep 0.1; done")
+    assert (workdir / "alive").exists() == any_box.background
+
+
 def test_variables_can_be_set(kind: str, workdir: Path) -> None:
     with make(kind, workdir, env={"A_TOKEN": "x 'y'"}) as box:
         assert box.run('echo "$A_TOKEN"').output == "x 'y'\n"

@@ -36,7 +36,15 @@ class Sandbox(Protocol):
     The working directory and the exported environment persist from one command to the next. A
     command that fails, times out or kills its shell is an `Outcome`, not an error; an error means
     that the place itself cannot be used.
+
+    Attributes:
+        background: whether what a command leaves running goes on after it, until the sandbox is closed.
+            The model is told.
     """
+
+    @property
+    def background(self) -> bool:
+        """See above."""
 
     def run(self, command: str, timeout: float | None = None) -> Outcome:
         """Run `command`, waiting at most `timeout` seconds (the sandbox's own default if None).

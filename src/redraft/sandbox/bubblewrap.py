@@ -107,6 +107,11 @@ class BubblewrapSandbox(Shells):
         if program is not None:
             (private / "filter").write_bytes(program)
 
+    @property
+    def background(self) -> bool:
+        """Never: a command's processes end with its namespace."""
+        return False
+
     def _start(self, command: str, capture: Capture) -> Running:
         plan = self._view.now()
         try:

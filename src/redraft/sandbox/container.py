@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 
 from redraft.errors import SandboxError, SettingsError
@@ -36,6 +37,8 @@ _MOST_SAID = 8 << 20
 # A connection may stay open as long as something in the background holds its output.
 _CLIENT_GRACE = 0.5
 _ENDING_SECONDS = 10.0
+_SHORTEST_PROBE = 600
+_MANY = 1_000_000
 
 
 class ContainerSandbox(Shells):
@@ -48,7 +51,8 @@ class ContainerSandbox(Shells):
     must pass on all three streams, without a terminal (no `-t`). The place needs bash and the usual
     small programs (cat, env, head, mktemp, rm). The working directory and the exported variables persist
     between commands, as long as the place does. This process's environment stays here. What a command
-    leaves running in the background goes on until the sandbox is closed, or as long as the place.
+    leaves running in the background goes on until the sandbox is closed, or as long as the place:
+    where each command gets a container of its own, that is no longer than the command.
 
     Args:
         command: the words that lead to a bash.
@@ -89,6 +93,21 @@ class ContainerSandbox(Shells):
         self.workdir = Path(os.fsdecode(self._home))
         if context_dir is not None:
             _check_shared(self, Path(context_dir).absolute())
+
+    @cached_property
+    def background(self) -> bool:
+        """Whether what a command leaves running goes on after it: found out once, with two commands."""
+        seconds = str(
+            _SHORTEST_PROBE + secrets.randbelow(_MANY)
+        )  # by it the process is known again
+        started = self.run(f"sleep {seconds} >/dev/null 2>&1 & echo $!").output.strip()
+        if not started.isdigit():
+            return False
+        shown = f"cat /proc/{started}/cmdline 2>/dev/null || ps -o args= -p {started}"
+        lives = seconds in self.run(f"{{ {shown}; }} 2>/dev/null").output
+        if lives:
+            self.run(f"kill {started}")
+        return lives
 
     def _start(self, command: str, capture: Capture) -> Running:
         tag = secrets.token_hex(16)

@@ -96,6 +96,11 @@ class Shells(ABC):
         self._lock = threading.Lock()
         self._closing = threading.Event()
 
+    @property
+    def background(self) -> bool:
+        """Whether what a command leaves running goes on after it, until the sandbox is closed."""
+        return True
+
     def run(self, command: str, timeout: float | None = None) -> Outcome:
         """Run `command` in bash and wait for it. Threads take turns. Standard input is empty.
 
