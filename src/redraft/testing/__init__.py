@@ -1,8 +1,26 @@
-"""Stand-ins for tests of anything that calls a model: a server, and what can go wrong with it."""
+"""Stand-ins for tests of anything that calls a model: servers, and what can go wrong with them.
+
+`redraft.testing.players` has scripted models, `redraft.testing.strategies` makes conversations (it needs
+`hypothesis`), `redraft.testing.refusals` says what a provider would refuse. See `docs/testing.md`.
+"""
 
 from __future__ import annotations
 
+from redraft.testing.anthropic_server import FakeAnthropic
 from redraft.testing.faults import Answer, Fault
-from redraft.testing.server import FakeServer
+from redraft.testing.gemini_server import FakeGemini
+from redraft.testing.refusals import Complaint, complaints
+from redraft.testing.responses_server import FakeResponses
+from redraft.testing.server import FakeServer, refused_by_openai
 
-__all__ = ["Answer", "FakeServer", "Fault"]
+__all__ = [
+    "Answer",
+    "Complaint",
+    "FakeAnthropic",
+    "FakeGemini",
+    "FakeResponses",
+    "FakeServer",
+    "Fault",
+    "complaints",
+    "refused_by_openai",
+]

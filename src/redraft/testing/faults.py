@@ -11,7 +11,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["OVERFLOWS", "Answer", "Fault", "cut_message", "error_answer"]
+__all__ = [
+    "OVERFLOWS",
+    "Answer",
+    "Fault",
+    "anthropic_error",
+    "cut_message",
+    "error_answer",
+    "gemini_error",
+]
+
+
+_JSON = (("Content-Type", "application/json"),)
 
 
 @dataclass(frozen=True)
@@ -26,7 +37,7 @@ class Answer:
 
     status: int
     body: bytes
-    headers: tuple[tuple[str, str], ...] = (("Content-Type", "application/json"),)
+    headers: tuple[tuple[str, str], ...] = _JSON
 
 
 def error_answer(status: int, message: str, *, kind: str, code: str | None = None) -> Answer:
@@ -40,6 +51,56 @@ def error_answer(status: int, message: str, *, kind: str, code: str | None = Non
     """
     error = {"message": message, "type": kind, "param": None, "code": code}
     return Answer(status, json.dumps({"error": error}).encode())
+
+
+_ANTHROPIC_KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    504: "timeout_error",
+    529: "overloaded_error",
+}
+_GEMINI_STATES = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
+
+
+def anthropic_error(status: int, message: str, *, request: str = "req_fake") -> Answer:
+    """An error in the shape of the Messages API, with its `request-id`.
+
+    Args:
+        status: the HTTP status; it decides the error's type.
+        message: what a person reads.
+        request: the request's id, in the body and in the header.
+    """
+    error = {"type": _ANTHROPIC_KINDS.get(status, "api_error"), "message": message}
+    body = {"type": "error", "error": error, "request_id": request}
+    return Answer(status, json.dumps(body).encode(), (*_JSON, ("request-id", request)))
+
+
+def gemini_error(status: int, message: str) -> Answer:
+    """An error in the shape of Google's APIs."""
+    error = {"code": status, "message": message, "status": _GEMINI_STATES.get(status, "UNKNOWN")}
+    return Answer(status, json.dumps({"error": error}).encode())
+
+
+def _status_error(server: str, status: int, message: str, code: str | None) -> Answer:
+    if server == "anthropic":
+        return anthropic_error(status, message)
+    if server == "gemini":
+        return gemini_error(status, message)
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    return error_answer(status, message, kind=kind, code=code)
 
 
 @dataclass(frozen=True)
@@ -66,18 +127,19 @@ class Fault:
         *,
         code: str | None = None,
         retry_after: float | None = None,
+        server: str = "openai",
     ) -> Fault:
-        """An HTTP error in OpenAI's shape.
+        """An HTTP error in the provider's shape.
 
         Args:
             status: the HTTP status, 400 to 599.
             message: the error's text.
-            code: the error's code.
+            code: the error's code, which only OpenAI has.
             retry_after: seconds that the client is asked to wait. A small number makes the retries
                 of a test quick.
+            server: whose shape: `openai`, `anthropic` or `gemini`.
         """
-        kind = "server_error" if status >= 500 else "invalid_request_error"
-        answer = error_answer(status, message, kind=kind, code=code)
+        answer = _status_error(server, status, message, code)
         if retry_after is not None:
             asked = (
                 ("retry-after-ms", f"{retry_after * 1000:g}"),
@@ -87,13 +149,14 @@ class Fault:
         return cls(answer=answer)
 
     @classmethod
-    def rate_limit(cls, retry_after: float = 0.001) -> Fault:
-        """A rate limit that asks to wait `retry_after` seconds."""
+    def rate_limit(cls, retry_after: float = 0.001, *, server: str = "openai") -> Fault:
+        """A rate limit that asks to wait `retry_after` seconds, in the shape of `server`."""
         return cls.status(
             429,
             "Rate limit reached for requests per minute. Please try again later.",
             code="rate_limit_exceeded",
             retry_after=retry_after,
+            server=server,
         )
 
     @classmethod

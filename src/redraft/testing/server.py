@@ -7,11 +7,8 @@ sent is kept byte for byte. It can refuse, break off, stall and talk nonsense on
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from redraft.testing.completions import (
     chat_completion,
@@ -22,14 +19,21 @@ from redraft.testing.completions import (
     usage,
 )
 from redraft.testing.faults import OVERFLOWS, Answer, Fault, cut_message, error_answer
+from redraft.testing.refusals.chat import complaints
+from redraft.testing.sockets import LocalServer, Received
 
-__all__ = ["FakeServer"]
+__all__ = ["FakeServer", "refused_by_openai"]
 
 Request = Mapping[str, Any]
 
-_JSON = (("Content-Type", "application/json"),)
 _EVENTS = (("Content-Type", "text/event-stream"),)
 _BYTES_PER_TOKEN = 4
+
+
+def refused_by_openai(request: Request) -> str | None:
+    """A `check` for `FakeServer`: what Chat Completions would refuse, in OpenAI's words, or None."""
+    found = next(complaints(request), None)
+    return None if found is None else found.message
 
 
 def _rough_count(request: Request) -> int:
@@ -37,7 +41,7 @@ def _rough_count(request: Request) -> int:
     return sum(map(len, rendering(request))) // _BYTES_PER_TOKEN
 
 
-class FakeServer:
+class FakeServer(LocalServer):
     """An OpenAI-compatible server on a free port of 127.0.0.1. Use it in a `with` block.
 
     Answers `POST /v1/chat/completions`, whole or as a stream, and `GET /v1/models`. A request is
@@ -50,7 +54,8 @@ class FakeServer:
             four bytes a token if None.
         key: the bearer key to demand; None to take any.
         faults: what goes wrong, request by request; `None` in it stands for nothing.
-        check: what is wrong with a message list, or None; answered with 400.
+        check: what is wrong with a message list, or None; answered with 400. `refused_by_openai`
+            holds the rules of Chat Completions.
         overflow: whose words to use for a request over the window; a key of `OVERFLOWS`.
         models: the models that exist; another one is answered with 404. None to take any.
 
@@ -75,99 +80,53 @@ class FakeServer:
         self._player = player
         self._window = window
         self._count = count or _rough_count
-        self._key = key
-        self._faults = iter(faults)
         self._check = check
         self._overflow = OVERFLOWS[overflow]
         self._models = None if models is None else tuple(models)
-        self.bodies: list[bytes] = []
-        self.failures: list[Exception] = []
         self._seen: list[bytes] = []
-        self._lock = threading.Lock()
-        self._closing = threading.Event()
-        self._http = _Http(self)
-        self._thread = threading.Thread(
-            target=self._http.serve_forever, args=(0.01,), name="fake-server", daemon=True
-        )
+        super().__init__(key=key, faults=faults)
 
     @property
     def base_url(self) -> str:
         """The URL to give to a client."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        return f"{super().base_url}/v1"
 
-    @property
-    def requests(self) -> list[dict[str, Any]]:
-        """The bodies, decoded."""
-        return [json.loads(body) for body in self.bodies]
+    def _knows(self, path: str) -> bool:
+        return path == "/v1/chat/completions"
 
-    def start(self) -> Self:
-        """Begin to answer."""
-        self._thread.start()
-        return self
+    def _error(self, status: int, message: str) -> Answer:
+        kind = "server_error" if status >= 500 else "invalid_request_error"
+        return error_answer(status, message, kind=kind)
 
-    def close(self) -> None:
-        """Stop answering; requests that are being stalled are broken off."""
-        self._closing.set()
-        if self._thread.is_alive():
-            self._http.shutdown()
-            self._thread.join()
-        self._http.server_close()
+    def _key_of(self, received: Received) -> str:
+        return received.bearer
 
-    def __enter__(self) -> Self:
-        """Begin to answer."""
-        return self.start()
+    def _wrong_key(self, received: Received) -> Answer:
+        text = f"Incorrect API key provided: {received.bearer}."
+        return error_answer(401, text, kind="invalid_request_error", code="invalid_api_key")
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Stop answering; raises what the player raised, if the block itself did not raise."""
-        self.close()
-        if error is None and self.failures:
-            raise self.failures[0]
+    def _listing(self, path: str) -> Answer | None:
+        if path != "/v1/models":
+            return None
+        models = [
+            {"id": name, "object": "model", "created": 0, "owned_by": "fake"}
+            for name in self._models or ("fake-model",)
+        ]
+        return Answer(200, json.dumps({"object": "list", "data": models}).encode())
 
-    def _next_fault(self, body: bytes) -> Fault:
-        with self._lock:
-            self.bodies.append(body)
-            return next(self._faults, None) or Fault()
-
-    def _answer(self, body: bytes, bearer: str, fault: Fault) -> Answer:
-        """The answer to one completion request."""
-        if fault.answer is not None:
-            return fault.answer
-        if self._key is not None and bearer != f"Bearer {self._key}":
-            return error_answer(
-                401,
-                f"Incorrect API key provided: {bearer.removeprefix('Bearer ')}.",
-                kind="invalid_request_error",
-                code="invalid_api_key",
-            )
-        try:
-            return self._play(body, fault)
-        except Exception as error:
-            self.failures.append(error)
-            broken = error_answer(500, f"The fake server failed: {error!r}", kind="server_error")
-            # A fault of the test is not mended by asking again.
-            return Answer(500, broken.body, (*_JSON, ("x-should-retry", "false")))
-
-    def _play(self, body: bytes, fault: Fault) -> Answer:
+    def _play(self, received: Received, fault: Fault) -> Answer:
         """The answer of the check, the window or the player."""
-        try:
-            request = json.loads(body)
-            messages = request["messages"]
-        except (ValueError, KeyError, TypeError):
-            messages = None
+        request = received.json() or {}
+        messages = request.get("messages")
         if not isinstance(messages, list) or not messages:
-            return _refusal("The body must be a JSON object with a list of messages.")
+            return self._error(400, "The body must be a JSON object with a list of messages.")
         model = str(request.get("model"))
         if self._models is not None and model not in self._models:
             text = f"The model `{model}` does not exist or you do not have access to it."
             return error_answer(404, text, kind="invalid_request_error", code="model_not_found")
         complaint = self._check(request) if self._check else None
         if complaint is not None:
-            return _refusal(complaint)
+            return self._error(400, complaint)
         prompt = self._count(request)
         if self._window is not None and prompt > self._window:
             return self._overflow(prompt, self._window)
@@ -194,81 +153,9 @@ class FakeServer:
         return max(0, self._count(after) - prompt)
 
 
-def _refusal(message: str) -> Answer:
-    return error_answer(400, message, kind="invalid_request_error")
-
-
 def _completed(request: Request, completion: Mapping[str, Any]) -> Answer:
     """The completion in the form that was asked for."""
     if not request.get("stream"):
         return Answer(200, json.dumps(completion).encode())
     with_usage = bool((request.get("stream_options") or {}).get("include_usage"))
     return Answer(200, b"".join(stream_events(completion, with_usage=with_usage)), _EVENTS)
-
-
-class _Http(ThreadingHTTPServer):
-    """The socket; one thread a connection, all of them joined at the end."""
-
-    daemon_threads = False
-
-    def __init__(self, fake: FakeServer) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.fake = fake
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that went away is no news here; other faults are found in `failures`."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """One request a connection: a client that reuses connections would keep threads alive."""
-
-    server: _Http
-    protocol_version = "HTTP/1.1"
-    # A client that sends half a request must not hold up the end of a test.
-    timeout = 5
-
-    def do_GET(self) -> None:
-        """`/v1/models`."""
-        if self.path != "/v1/models":
-            self._send(self._unknown())
-            return
-        names = self.server.fake._models or ("fake-model",)
-        models = [
-            {"id": name, "object": "model", "created": 0, "owned_by": "fake"} for name in names
-        ]
-        self._send(Answer(200, json.dumps({"object": "list", "data": models}).encode()))
-
-    def do_POST(self) -> None:
-        """`/v1/chat/completions`."""
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if self.path != "/v1/chat/completions":
-            self._send(self._unknown())
-            return
-        fake = self.server.fake
-        fault = fake._next_fault(body)
-        if fault.delay and fake._closing.wait(fault.delay):
-            self.close_connection = True
-            return
-        answer = fake._answer(body, self.headers.get("Authorization") or "", fault)
-        self._send(answer, fault.bytes_before_hang_up)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base's name
-        """Say nothing."""
-
-    def _unknown(self) -> Answer:
-        return error_answer(
-            404, f"Invalid URL ({self.command} {self.path})", kind="invalid_request_error"
-        )
-
-    def _send(self, answer: Answer, cut_at: int | None = None) -> None:
-        """Send an answer, or the first `cut_at` bytes of its body; nothing at all for 0."""
-        self.close_connection = True
-        if cut_at == 0:
-            return
-        self.send_response(answer.status)
-        for name, value in answer.headers:
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(answer.body)))
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(answer.body[:cut_at])
