@@ -205,6 +205,8 @@ def _drop(live: Live, step: Step) -> Revision:
 
 
 def _notes(live: Live, step: Step) -> tuple[Any, ...]:
+    if not live.turns:
+        return ()
     picked = live.turns[step.at % len(live.turns)]
     role = ("user", "assistant")[step.how % 2]
     origin = (Origin.NOTE, Origin.SUMMARY, Origin.TOOL, Origin.HARNESS)[step.how % 4]

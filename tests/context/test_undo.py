@@ -43,6 +43,15 @@ def undo(live: Live, done: Commit, limit: int = PLENTY) -> Commit:
     return applied(commit(live, invert(live, done), limit))
 
 
+def test_what_stood_between_calls_and_their_results_may_come_back() -> None:
+    """A client's list may hold words there; what is sent is mended, so nothing is parted anew."""
+    live = start(
+        user("task"), calls("a", "b"), said("ok"), result("a", "x"), result("b", "y"), said("done")
+    )
+    done = applied(revise(live, drop(live, 3)))
+    assert undo(done.live, done).live.turns == live.turns
+
+
 class TestAtOnce:
     @pytest.mark.parametrize(
         "what",

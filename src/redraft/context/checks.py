@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from redraft.context.groups import group_at, groups
 from redraft.context.live import Live
@@ -152,8 +153,23 @@ def whole_groups(proposal: Proposal) -> str | None:
         change.new.number for change in proposal.revision.changes if isinstance(change.new, Turn)
     }
     back |= {item.new.number for item in proposal.revision.inserts if isinstance(item.new, Turn)}
-    broken = Counter({key: count for key, count in broken.items() if key[0] not in back})
-    return "a call and its result would be parted" if broken else None
+    if broken and back:
+        back.update(_beside(after, back))
+    return "a call and its result would be parted" if {key[0] for key in broken} - back else None
+
+
+def _beside(turns: Sequence[Turn], numbers: Collection[int]) -> Iterator[int]:
+    """Numbers of the call in front of each of these turns and of the results behind it: what a turn
+    that comes back parts, it parted before it went."""
+    for at, turn in enumerate(turns):
+        if turn.number not in numbers:
+            continue
+        head = at - 1
+        while head > 0 and turns[head].role == "tool":
+            head -= 1
+        yield turns[max(head, 0)].number
+        for result in takewhile(lambda turn: turn.role == "tool", turns[at + 1 :]):
+            yield result.number
 
 
 def _loose(turns: Sequence[Turn], start: int, end: int) -> Counter[tuple[int, str]]:
