@@ -13,6 +13,9 @@
     ├── ContextFileError          (OSError)           the context file's place cannot be used
     ├── JournalError              (OSError)           a run's record cannot be read or written
     │   └── JournalLockedError    (BlockingIOError)   another process writes to it
+    ├── OverflowStoreError        (OSError)           originals cannot be kept or read back
+    │   ├── OverflowMissingError  (LookupError)       no body of this id is kept
+    │   └── OverflowDamagedError  (ValueError)        a body is not the one that its id names
     ├── SandboxError              (OSError)           a command cannot be started
     └── ModelError                (RuntimeError)      a model call failed
         ├── ModelAuthError        (PermissionError)   the key is missing or refused
@@ -42,6 +45,9 @@ __all__ = [
     "ModelReplyError",
     "ModelRequestError",
     "ModelTimeoutError",
+    "OverflowDamagedError",
+    "OverflowMissingError",
+    "OverflowStoreError",
     "RecordingError",
     "RedraftError",
     "RewriteBudgetViolation",
@@ -103,6 +109,18 @@ class JournalError(RedraftError, OSError):
 
 class JournalLockedError(JournalError, BlockingIOError):
     """Another process writes to the run; only one may."""
+
+
+class OverflowStoreError(RedraftError, OSError):
+    """The store of originals that left the context cannot be read or written."""
+
+
+class OverflowMissingError(OverflowStoreError, LookupError):
+    """The overflow store keeps no body of this id, or more than one that begins so."""
+
+
+class OverflowDamagedError(OverflowStoreError, ValueError):
+    """What the overflow store holds under an id is not the body that the id names."""
 
 
 class SandboxError(RedraftError, OSError):

@@ -53,8 +53,20 @@ class Settings:
     """The rule on size for the model's edits, weakest first: may grow if it fits; may not grow; must
     free more than it costs."""
 
+    max_payback: int | None = None
+    """Calls after which an edit of the model's must have paid for what it makes the server read again;
+    dearer ones are refused. Default: no such test."""
+
+    price_file: str = ""
+    """A price list of your own, in the format of LiteLLM's `model_prices_and_context_window.json`. What
+    it lacks is priced by `genai-prices`."""
+
     interface: Literal["file", "tool", "both"] = "file"
     """By what means the model edits: the context file, the tool `edit_context`, or either."""
+
+    elide_edits: Literal["auto", "on", "off"] = "auto"
+    """Whether the command of an edit that was applied becomes one line, since what it wrote stands in
+    the context: always, never, or where that was measured to pay with the model's wire format."""
 
     file_attributes: bool = False
     """Whether turn headers in the context file also show sizes (`tokens=5212 after=38400`)."""
@@ -83,6 +95,32 @@ class Settings:
     sandbox: Literal["bubblewrap", "local", "container"] = "bubblewrap"
     """Where `redraft run` runs commands: contained by bubblewrap, with your own rights, or through a
     container command."""
+
+    agent_context_tools_enabled: bool = True
+    """Whether the context tools may be offered. Off: never offered, and a call is refused."""
+
+    agent_context_tools_offer_pct: float = 0.45
+    """The share of the window from which the context tools are offered."""
+
+    agent_context_tools_offer_round: int = 12
+    """The round of an exchange from which they are offered, however full the context is. 0: never for
+    that reason."""
+
+    agent_context_tools_max_pins: int = 20
+    """Pins that the model may hold in a session; the user's own are not counted."""
+
+    agent_midturn_compact_pct: float | None = None
+    """The soft ceiling: the share of the window from which old and oversized results are spilled.
+    Default: 0.8, above the last nudge and below the urgent band; 0.7 for windows under 64,000 tokens,
+    where one result weighs more."""
+
+    agent_midturn_keep_tool_rounds: int | None = None
+    """How many of the newest rounds with tool calls keep their results. Default: one for each 16,000
+    tokens of the window, at least 2 and at most 12."""
+
+    agent_midturn_spill_chars: int | None = None
+    """Characters from which a result is oversized and spilled however new it is. Default: a fifth of the
+    window's tokens (about a twentieth of it, at four characters a token), from 4,000 to 40,000."""
 
     def __post_init__(self) -> None:
         for name, rule in _RULES.items():
@@ -132,6 +170,15 @@ def _seconds(low: float, high: float) -> _Rule:
     return _Rule(f"a number of seconds from {low:g} to {high:g}", holds, float)
 
 
+def _share(*, optional: bool = False) -> _Rule:
+    def holds(value: object) -> bool:
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            return optional and value is None
+        return 0.05 <= value <= 0.95
+
+    return _Rule("a share of the window from 0.05 to 0.95", holds, float)
+
+
 def _one_of(*words: str) -> _Rule:
     return _Rule(f"one of {', '.join(words)}", lambda value: value in words)
 
@@ -174,7 +221,10 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         "margin": _whole(1, _MOST),
         "pinned": _whole(0, 1_000, optional=True),
         "gate": _one_of("fit", "shrink", "conserve"),
+        "max_payback": _whole(0, 1_000_000, optional=True),
+        "price_file": _text(),
         "interface": _one_of("file", "tool", "both"),
+        "elide_edits": _one_of("auto", "on", "off"),
         "file_attributes": _flag(),
         "steer": _text(),
         "nudge_tiers": _tiers(),
@@ -184,6 +234,13 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         "output_cap": _whole(0, 1_000_000_000),
         "command_timeout": _seconds(0.1, 86_400),
         "sandbox": _one_of("bubblewrap", "local", "container"),
+        "agent_context_tools_enabled": _flag(),
+        "agent_context_tools_offer_pct": _share(),
+        "agent_context_tools_offer_round": _whole(0, 1_000_000),
+        "agent_context_tools_max_pins": _whole(0, 1_000),
+        "agent_midturn_compact_pct": _share(optional=True),
+        "agent_midturn_keep_tool_rounds": _whole(0, 1_000_000, optional=True),
+        "agent_midturn_spill_chars": _whole(600, _MOST, optional=True),
     }
 )
 

@@ -13,6 +13,7 @@ from redraft.events.catalogue import (
     RoundEnded,
     StartedOver,
 )
+from redraft.events.context_ops import ContextOp, ContextOps, counted_ops
 from redraft.events.reading import event_from_dict
 from redraft.events.running import (
     CommandEnded,
@@ -21,10 +22,13 @@ from redraft.events.running import (
     RequestRefused,
     RunEnded,
 )
+from redraft.events.scorecard import aggregate, harness_metrics, scorecard_row
 
 __all__ = [
     "CommandEnded",
     "CommandStarted",
+    "ContextOp",
+    "ContextOps",
     "EditJudged",
     "Escalated",
     "Event",
@@ -39,5 +43,9 @@ __all__ = [
     "RoundEnded",
     "RunEnded",
     "StartedOver",
+    "aggregate",
+    "counted_ops",
     "event_from_dict",
+    "harness_metrics",
+    "scorecard_row",
 ]

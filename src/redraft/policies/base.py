@@ -67,7 +67,9 @@ class View:
 class Policy(Protocol):
     """A strategy of context management."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is called in reports and on receipts."""
 
     def decide(self, view: View) -> Revision | Need | None:
         """What to do now: a revision for the door, a need, or nothing."""

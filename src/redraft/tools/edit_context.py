@@ -65,7 +65,7 @@ EDIT_CONTEXT: Mapping[str, Any] = {
         },
     },
 }
-"""The tool's schema, in the form of Chat Completions."""
+"""The tool's schema, in the form of Chat Completions; `redraft.tools.declared` gives the others."""
 
 _FIRST_WORDS = 60
 _MOST_SPANS = 12
