@@ -211,7 +211,7 @@ def test_a_final_answer_is_still_final(world: World) -> None:
 
 
 def test_receipts_rejections_and_the_ledger_are_all_there(world: World) -> None:
-    first = world.begin(interface="both")
+    first = world.begin(interface="both", settings=Settings(elide_edits="off"))
     fill(first, 3)
     play(first, runs(replaced(3, 4, "noted")))
     play(first, runs('rm "$REDRAFT_CONTEXT_FILE"'))

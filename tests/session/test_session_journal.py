@@ -27,7 +27,7 @@ from session_world import (
     user,
 )
 
-from redraft import Session
+from redraft import Session, Settings
 from redraft.errors import ContextOverflowError
 from redraft.events import Event
 from redraft.store import (
@@ -74,7 +74,7 @@ def kinds(session: Session) -> list[str]:
 
 
 def test_everything_is_recorded_in_order() -> None:
-    with Session(HEAD) as session:
+    with Session(HEAD, settings=Settings(elide_edits="off")) as session:
         play(session, runs("echo hi"), "hi", prompt=900)
         play(session, runs(replaced(3, 4, "settled")), prompt=900)
         session.pin(3)
@@ -137,7 +137,7 @@ def test_every_turn_that_ever_was_is_in_the_record() -> None:
 
 
 def test_a_commit_names_the_calls_that_made_it() -> None:
-    with Session(HEAD, interface="both") as session:
+    with Session(HEAD, interface="both", settings=Settings(elide_edits="off")) as session:
         fill(session, 4)
         play(session, runs("echo hi", replaced(3, 4, "settled"), "echo ho"))
         play(session, calling(edit_call({"turn": 5, "text": "begun"}, at=1)))

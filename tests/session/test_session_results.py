@@ -62,7 +62,8 @@ def test_a_receipt_stands_once_in_the_newest_result() -> None:
         receipts = [text for text in texts(session) if "edit 1 applied" in text]
         assert receipts == [last(session)]
         assert re.fullmatch(
-            rf"three\n\[redraft:{session.tag}\] edit 1 applied: [\d,]+ -> [\d,]+ tokens\n\[redraft.*",
+            rf"three\n\[redraft:{session.tag}\] edit 1 applied: [\d,]+ -> [\d,]+ tokens "
+            r"\([\d,]+ unchanged tokens re-read, pays back after \d+ calls\)\n\[redraft.*",
             last(session),
         )
         play(session, runs("echo four"))
@@ -249,7 +250,7 @@ def test_shares_never_exceed_the_room_and_favour_the_small(sizes: list[int], roo
     cut = [got for got, size in zip(given_, sizes, strict=True) if got < size]
     whole = [got for got, size in zip(given_, sizes, strict=True) if got == size]
     assert not cut or max(cut) - min(cut) <= 1
-    assert not (cut and whole) or max(whole) <= max(cut)
+    assert not (cut and whole) or max(whole) <= max(cut) + 1
 
 
 def test_the_size_of_a_text_that_cannot_fit_is_an_estimate() -> None:

@@ -64,7 +64,7 @@ def test_revisions_are_undone_out_of_order_where_they_touched_other_turns() -> N
 
 
 def test_a_revision_under_later_ones_names_what_must_go_first() -> None:
-    with Session(HEAD) as session:
+    with Session(HEAD, settings=Settings(elide_edits="off")) as session:
         fill(session, 4)
         play(session, runs(replaced(3, 6, "one")))
         play(session, runs("sed -i 's/^one$/two/' $REDRAFT_CONTEXT_FILE"))
@@ -183,7 +183,7 @@ def test_unpinning_what_is_not_pinned_is_nothing() -> None:
 
 
 def test_what_is_exported_is_what_would_be_sent() -> None:
-    with Session(HEAD) as session:
+    with Session(HEAD, settings=Settings(elide_edits="off")) as session:
         fill(session, 3)
         play(session, runs(replaced(3, 4, "settled")))
         exported = session.messages

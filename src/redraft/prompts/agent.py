@@ -20,14 +20,22 @@ __all__ = [
 _NAME = 60
 
 
-def system_prompt(timeout: float, longest: float) -> str:
+def system_prompt(timeout: float, longest: float, *, background: bool = True) -> str:
     """The system prompt of an agent that works with a shell.
 
     Args:
         timeout: seconds that a command may take if the model asks for nothing else.
         longest: seconds that it may ask for at most.
+        background: whether what a command leaves running goes on after it
+            (`redraft.sandbox.Sandbox.background`).
     """
-    return _SYSTEM.format(timeout=f"{timeout:g}", longest=f"{longest:g}")
+    return _SYSTEM.format(
+        timeout=f"{timeout:g}", longest=f"{longest:g}", servers=_LAST if background else _END
+    )
+
+
+_LAST = "Start what runs for ever in the background, with its output in a file."
+_END = "What it starts in the background ends with it: start a server in the command that uses it."
 
 
 _SYSTEM = """\
@@ -39,8 +47,7 @@ How to work:
 - The tool `bash` runs a command and shows you what it printed; an exit code is shown where it is not \
 0. The working directory and exported variables last from one command to the next; nothing else of \
 the shell does. Standard input is empty, so nothing interactive works.
-- A command may take {timeout} seconds, or what you set as `timeout`, up to {longest}. Start what runs \
-for ever in the background, with its output in a file.
+- A command may take {timeout} seconds, or what you set as `timeout`, up to {longest}. {servers}
 - Look before you change something, and check afterwards that the change does what it should.
 - Ask for as much output as you need and no more: a filter, a range of lines, a count. Send long \
 output to a file and look at parts of it.
@@ -51,7 +58,9 @@ checked, or once you are sure that it cannot be done. It stands by itself, becau
 reads it saw none of your work: what they asked for, what you checked, and what you could not check."""
 
 
-def command_result(output: str, exit_code: int, *, timed_out: bool, seconds: float) -> str:
+def command_result(
+    output: str, exit_code: int, *, timed_out: bool, seconds: float, background: bool = True
+) -> str:
     """What a command printed, with a line on how it ended where that is not plain success.
 
     Args:
@@ -59,15 +68,15 @@ def command_result(output: str, exit_code: int, *, timed_out: bool, seconds: flo
         exit_code: how it ended; 0 says nothing.
         timed_out: whether it was stopped for taking too long.
         seconds: the time it was allowed.
+        background: whether what a command leaves running goes on after it.
 
     Returns:
         the output itself, unchanged, where the command ended well.
     """
     if timed_out:
-        end = (
-            f"[stopped: not done after {seconds:g} seconds. Set a larger `timeout`, do less at a time, "
-            "or run it in the background with its output in a file]"
-        )
+        larger = f"[stopped: not done after {seconds:g} seconds. Set a larger `timeout`"
+        rest = ", do less at a time, or run it in the background with its output in a file]"
+        end = larger + (rest if background else " or do less at a time]")
     elif exit_code:
         end = f"[exit code {exit_code}]"
     else:
@@ -98,12 +107,19 @@ def bad_arguments_result(complaint: str) -> str:
     )
 
 
-def resumed_notice(tag: str) -> str:
-    """For a run that goes on in another process: what the model knows of its shell is not so any more."""
-    return (
+def resumed_notice(tag: str, *, background: bool = True) -> str:
+    """For a run that goes on in another process: what the model knows of its shell is not so any more.
+
+    Args:
+        tag: what marks redraft's own words.
+        background: whether what a command leaves running goes on after it; the sandbox may be another
+            one than the system prompt speaks of.
+    """
+    told = (
         f"{opening(tag)} The run was interrupted and goes on in a new shell, which began in the first "
         "working directory: exported variables and background processes from before are gone."
     )
+    return told if background else f"{told} What a command starts in the background ends with it."
 
 
 def taken_up_notice(tag: str) -> str:

@@ -35,6 +35,7 @@ def receipt_line(
     *,
     number: int | None = None,
     frequent: bool = False,
+    price: str = "",
     count: Callable[[str], int] | None = None,
 ) -> str:
     """What became of an edit, in one line of at most 64 tokens.
@@ -46,6 +47,7 @@ def receipt_line(
         show: turns raw tokens into those that the model is shown.
         number: the edit's number, where it has one.
         frequent: whether edits that grow have become a habit; the line then points to `shrink`.
+        price: what the edit costs, in a few words; left out where it would make the line too long.
         count: counts the line's tokens; by default the process's o200k counter.
 
     Returns:
@@ -60,7 +62,12 @@ def receipt_line(
     }
     form = _GREW_OFTEN if frequent and receipt.status is Status.GREW else _FORMS[receipt.status]
     head = f"{opening(tag)} {form.format_map(sizes)}"
-    return _fitted(head, _detail(receipt), count or default_counter().count)
+    count, detail = count or default_counter().count, _detail(receipt)
+    if price:
+        priced = f"{head} ({'; '.join(filter(None, (detail, one_line(price))))})"
+        if count(priced) <= RECEIPT_CAP:
+            return priced
+    return _fitted(head, detail, count)
 
 
 _FORMS: Mapping[Status, str] = {

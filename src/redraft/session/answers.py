@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from redraft.errors import SessionStateError
 from redraft.models.overflow import overflow_of
+from redraft.session.framing import must_follow
 
 if TYPE_CHECKING:
     from redraft.session.engine import Engine
@@ -41,6 +42,8 @@ class Answer:
         if self.given:
             raise SessionStateError("this request has its answer; call session.request() again.")
         self._must_be_asked()
+        live = self.engine.core.live
+        must_follow(live.dialect, live.frame.fields, response)
         self.engine.take_answer(response)
         self.given = True
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from redraft.context import Check, Gate, Live
 from redraft.contextfile.mirror import Mirror
-from redraft.dialects import OPENAI_CHAT, Dialect, OpenAIChat, Profile
+from redraft.dialects import Dialect, OpenAIChat, Profile
+from redraft.dialects.capabilities import Reasoning
+from redraft.dialects.rules import profile_of
 from redraft.errors import RewriteBudgetViolation
 from redraft.events import Event
 from redraft.policies import Policy
@@ -16,13 +19,15 @@ from redraft.session.controller import Controller
 from redraft.session.core import Core
 from redraft.session.edits import Edits
 from redraft.session.engine import Engine
+from redraft.session.pricing import Pricing
+from redraft.session.queue import binding, controlled
 from redraft.session.terms import Terms
 from redraft.session.window import FileWindow
 from redraft.session.wire import Wire
 from redraft.store import Journal, VolatileJournal
 from redraft.tokens import Calibration, Meter
 
-__all__ = ["Means", "assemble", "mirror_of"]
+__all__ = ["Means", "assemble", "binding_of", "mirror_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class Means:
         journal: where everything is recorded.
         dialect: the wire format.
         meter: how tokens are counted.
-        profile: the rules that a sent list must keep.
+        profile: the rules that a sent list must keep; by default those of the wire format and model.
         checks: further tests for the door.
         fallback: the policy that compacts when the model's own edits lose tokens.
         on_event: called with every event.
@@ -43,7 +48,7 @@ class Means:
     journal: Journal = field(default_factory=VolatileJournal)
     dialect: Dialect = field(default_factory=OpenAIChat)
     meter: Meter = field(default_factory=Meter)
-    profile: Profile = OPENAI_CHAT
+    profile: Profile | None = None
     checks: Sequence[Check] = ()
     fallback: Policy | None = None
     on_event: Callable[[Event], None] | None = None
@@ -67,6 +72,12 @@ def mirror_of(terms: Terms, directory: Path | None, *, takeover: bool = False) -
     return Mirror(directory, name=terms.name, attributes=attributes, takeover=takeover)
 
 
+def binding_of(terms: Terms, dialect: Dialect) -> Reasoning:
+    """What a change in front of the reasoning of this session's model does to it; nothing while the
+    session only looks on."""
+    return "free" if terms.observing else binding(terms.model, dialect.name)
+
+
 def assemble(
     terms: Terms, means: Means, live: Live, mirror: Mirror | None, *, begun: bool = False
 ) -> Engine:
@@ -81,7 +92,10 @@ def assemble(
 
     Raises:
         BudgetError: the limit leaves no room for what must be sent.
+        SettingsError: the price file cannot be read.
     """
+    live = live.bind(binding_of(terms, means.dialect))
+    pricing = Pricing(terms.model, means.dialect, terms.settings.price_file)
     core = Core(
         live,
         limit=terms.limit,
@@ -94,10 +108,22 @@ def assemble(
         on_escalation=means.on_escalation,
         begun=begun,
     )
-    controller = Controller(core, terms.settings, terms.tag, means.fallback)
+    core.checks += tuple(pricing.check(terms.settings, lambda: core.raw_limit, core.shown))
+    rules = means.profile or partial(profile_of, means.dialect, terms.model)
+    control = controlled(terms.model, means.dialect.name)
+    controller = Controller(core, terms.settings, terms.tag, means.fallback, control=control)
     if not begun:
         controller.check_room()
     gate = Gate(terms.gate)
     window = FileWindow(core, mirror, gate) if mirror else None
-    edits = Edits(core, controller, window, gate=gate, tag=terms.tag, has_tool=terms.has_tool)
-    return Engine(core, controller, edits, Wire(means.profile), tag=terms.tag)
+    edits = Edits(
+        core,
+        controller,
+        window,
+        gate=gate,
+        tag=terms.tag,
+        has_tool=terms.has_tool,
+        model=terms.model,
+        pricing=pricing,
+    )
+    return Engine(core, controller, edits, Wire(rules), tag=terms.tag)

@@ -37,11 +37,13 @@ class Composed:
         measured: how many of their raw tokens are receipts, notices, readouts, and results that
             redraft wrote itself.
         changed: (call id, whole output) of what the model will not read letter by letter.
+        told: whether the receipts and notices found their place.
     """
 
     contents: tuple[Content, ...]
     measured: int
     changed: tuple[tuple[str, str], ...]
+    told: bool
 
 
 def compose(
@@ -53,7 +55,8 @@ def compose(
     """Dress the tool results among the turns that a round brings.
 
     Outputs are cut to what fits; whatever imitates a notice of redraft in them is escaped. Every
-    result shows the context's size without itself; receipts and notices stand once, in the newest.
+    result shows the context's size without itself; receipts and notices stand once, in the newest that
+    can hold words: a screenshot cannot.
 
     Args:
         controller: the budget, and with it the session's state after the round's edits.
@@ -95,16 +98,20 @@ class _Round:
             for at, content in enumerate(self.contents)
         ]
         intake = sum(map(meter.content, bare))
-        said = [*self.lines, *self._nudge(live.tokens + intake)] if places else []
+        place = max(filter(self._takes_words, places), default=-1)
+        said = [*self.lines, *self._nudge(live.tokens + intake)] if place >= 0 else []
         done: list[Content] = []
         used = live.tokens
         for at, content in enumerate(self.contents):
             if at in kept:
-                newest = said if at == places[-1] else []
+                newest = said if at == place else []
                 content = self._with_text(content, self._dressed(kept[at], newest, used))
             done.append(content)
             used += meter.content(content)
-        return Composed(tuple(done), used - live.tokens - intake, changed)
+        return Composed(tuple(done), used - live.tokens - intake, changed, place >= 0)
+
+    def _takes_words(self, at: int) -> bool:
+        return self._with_text(self.contents[at], ".").text == "."
 
     def _escaped(self, at: int) -> str:
         text = self.contents[at].text

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from redraft import budget as budgets
 from redraft import prompts
 from redraft.budget import Nudge, Nudges, Phase, Rollbacks, choose, commands, overflow, urgent_band
-from redraft.context import Change, Gate, Insert, Live, Origin, Revision
+from redraft.context import Change, Effect, Gate, Insert, Live, Origin, Revision
 from redraft.errors import BudgetError, ContextOverflowError
 from redraft.events import HandedOver, NudgeGiven, PhaseChanged, RolledBack
 from redraft.policies import ObservationMask, Policy, View
 from redraft.session.core import Core, Judged
+from redraft.session.queue import Queue
 from redraft.settings import Settings
 
 __all__ = ["LOSSES", "NOTICE_ROOM", "Controller"]
@@ -41,8 +42,10 @@ class Controller:
         settings: margins and maxima.
         tag: the session's tag, for notices.
         fallback: who compacts when the model's edits cost more than they free.
+        control: whether the server can be asked to drop void reasoning.
 
     Attributes:
+        queue: the revisions that wait for the end of an exchange.
         phase: whether the run goes on, has its last turn, or has stopped.
         why: why it does not go on; "" while it does.
         rollbacks: how often the context was rolled back.
@@ -50,9 +53,16 @@ class Controller:
     """
 
     def __init__(
-        self, core: Core, settings: Settings, tag: str, fallback: Policy | None = None
+        self,
+        core: Core,
+        settings: Settings,
+        tag: str,
+        fallback: Policy | None = None,
+        *,
+        control: bool = False,
     ) -> None:
         self.core = core
+        self.queue = Queue(core, control=control)
         self.settings = settings
         self.tag = tag
         self.phase = Phase.RUNNING
@@ -67,21 +77,26 @@ class Controller:
 
     # -- before a request ------------------------------------------------------------------------
 
-    def make_room(self) -> None:
-        """Bring the context under its limit: by a policy where the model's edits lose tokens, then
-        by rollbacks, then by giving the model its final turn.
+    def make_room(self, *, control: bool = True) -> None:
+        """Bring the context under its limit: by a policy where the model's edits lose tokens, then by
+        what is queued, then by rollbacks, then by giving the model its final turn.
+
+        Args:
+            control: whether the client can ask the server to drop void reasoning.
 
         Raises:
             BudgetError: what must be sent alone does not fit.
         """
         if self._losses >= LOSSES and self.phase is Phase.RUNNING:
             self._hand_over()
+        self.queue.settle(urgent=self.urgent(), control=control)
         while self._excess() > 0 and self.phase is not Phase.STOPPED:
             self.check_room()
             if self.phase is Phase.RUNNING:
                 self._roll_back()
             elif not self._cut(self._excess()):
                 self.stop(_FULL)
+            self.queue.settle(urgent=True, control=control)
 
     def check_room(self, more: int = 0) -> None:
         """Raise `BudgetError` where what must be in every request, and `more` raw tokens, is larger
@@ -110,11 +125,14 @@ class Controller:
             BudgetError: what must be sent alone is larger than that.
         """
         core = self.core
+        queued = core.live.older is not None
         core.limit = min(core.limit, max(self._ceiling(error), 1))
         try:
             self.check_room()
         except BudgetError as small:
             raise BudgetError(f"the server takes less than was thought: {small}") from error
+        if queued and core.live.tokens <= core.raw_limit:
+            return  # what is queued takes effect before the next request, and frees enough
         if self.phase is Phase.FINAL:
             self.stop("the final request did not fit either")
         elif self.phase is Phase.RUNNING:
@@ -123,7 +141,7 @@ class Controller:
     def _ceiling(self, error: ContextOverflowError) -> int:
         """What the server can take, in our own count, less the margin, or less a quarter of it where
         the server's window is so small that a whole margin would leave no room."""
-        sent, margin = self.core.used, self.settings.margin
+        sent, margin = self.core.shown(self.core.live.outgoing.tokens), self.settings.margin
         if error.requested and error.window and error.requested > error.window:
             taken = sent * error.window // error.requested
             return taken - min(margin, taken // 4)
@@ -132,8 +150,8 @@ class Controller:
         return max(sent - margin, min(sum(self._needed().values()), sent - 1))
 
     def _excess(self) -> int:
-        """Raw tokens by which the context is over its limit."""
-        return self.core.live.tokens - self.core.raw_limit
+        """Raw tokens by which the context, or what is sent in its stead, is over its limit."""
+        return self.core.load - self.core.raw_limit
 
     def _roll_back(self) -> None:
         core = self.core
@@ -158,7 +176,8 @@ class Controller:
         before = core.used
         numbers = decided.choice.numbers
         free = core.limit - core.shown(core.live.tokens - decided.choice.freed)
-        judged = core.propose(self._rollback(core.live, numbers, free), limit=core.live.tokens)
+        revision = self._rollback(core.live, numbers, free)
+        judged = core.propose(revision, limit=core.live.tokens, effect=Effect.NOW)
         if not judged.applied:
             self.end(_FULL)
             return
@@ -221,14 +240,14 @@ class Controller:
         if not choice.enough:
             return False
         revision = _drop(live, "final-turn", choice.numbers)
-        return self.core.propose(revision, limit=live.tokens).applied
+        return self.core.propose(revision, limit=live.tokens, effect=Effect.NOW).applied
 
     # -- after a round ---------------------------------------------------------------------------
 
     def urgent(self) -> bool:
         """Whether the context stands in the urgent band."""
         core = self.core
-        return core.limit - core.used < urgent_band(core.limit, self._outputs)
+        return core.limit - core.shown(core.load) < urgent_band(core.limit, self._outputs)
 
     def saw(self, output_tokens: int) -> None:
         """Remember how large a tool's output was, in raw tokens."""

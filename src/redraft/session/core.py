@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from redraft.context import (
     Check,
     Commit,
+    Effect,
     Live,
     Origin,
     Receipt,
@@ -22,7 +23,7 @@ from redraft.context import (
     Turn,
     commit,
 )
-from redraft.dialects import Content
+from redraft.dialects import Content, Frame
 from redraft.errors import RewriteBudgetViolation
 from redraft.events import EditJudged, Escalated, Event
 from redraft.session.books import Books
@@ -34,6 +35,7 @@ from redraft.store import (
     Pinned,
     Refused,
     Rehomed,
+    Released,
     Started,
     Told,
 )
@@ -88,6 +90,8 @@ class Core:
         commits: revisions that passed, by number.
         generation: how often the context was changed otherwise than at its end.
         receipts: what became of every proposal, in order.
+        asked: what was sent last, until its answer has joined the context: that is what reasoning in the
+            answer is bound to.
         rejections: how many proposals were rejected, by their source.
     """
 
@@ -116,6 +120,7 @@ class Core:
         self.commits: dict[int, Commit] = {}
         self.generation = 0
         self.receipts: list[Receipt] = []
+        self.asked: Live | None = None
         self.rejections: Counter[str] = Counter()
         self._whole_head = whole_head
         self._numbers = 0
@@ -139,6 +144,11 @@ class Core:
     def used(self) -> int:
         """The live context's size, as shown."""
         return self.shown(self.live.tokens)
+
+    @property
+    def load(self) -> int:
+        """Raw tokens of the live context or of what is still sent in its stead, whichever is larger."""
+        return max(self.live.tokens, self.live.outgoing.tokens)
 
     def checkpoint(self) -> bool:
         """Whether a full recount agrees with the running sum (DESIGN.md section 4, rule 8)."""
@@ -176,7 +186,8 @@ class Core:
             the new turns.
         """
         before = self.live
-        after = before.append(contents, origin)
+        contents = tuple(contents)
+        after = before.append(contents, origin, under=self.asked)
         if self._whole_head and before.head == len(before.turns):
             after = replace(after, head=_prefix(after.turns))
         turns = after.turns[len(before.turns) :]
@@ -184,14 +195,22 @@ class Core:
             return ()
         head = None if after.head == before.head else after.head
         with unbroken():
-            self.journal.record(Appended(turns, measured, plan, head))
+            self.journal.record(Appended(turns, measured, plan, head, _marks(after, turns)))
             self.live = after
-        self._enter(before, intake=after.tokens - before.tokens - measured, measurement=measured)
-        self.books.charge_plan(plan)
+            if any(turn.role == "assistant" for turn in turns):
+                self.asked = None
+            intake = after.tokens - before.tokens - measured
+            self._enter(before, intake=intake, measurement=measured)
+            self.books.charge_plan(plan)
         return turns
 
     def propose(
-        self, revision: Revision, *, limit: int | None = None, spans: Sequence[EditSpan] = ()
+        self,
+        revision: Revision,
+        *,
+        limit: int | None = None,
+        spans: Sequence[EditSpan] = (),
+        effect: Effect = Effect.WAIT,
     ) -> Judged:
         """Take a revision to the door, and do what it answers.
 
@@ -199,12 +218,14 @@ class Core:
             revision: the proposal.
             limit: another raw limit than the session's.
             spans: where in the calls that made it the edit stands, for the record.
+            effect: when it takes effect. With `CLEAR`, which says how what was accepted already does, no
+                check but the structural ones is asked, and there need be no change.
         """
-        before = self.live
-        if not revision:
+        before, clears = self.live, effect is Effect.CLEAR
+        if not (revision or clears):
             return self.judged(Receipt(Status.IGNORED, before.tokens, before.tokens), revision)
         limit = self.raw_limit if limit is None else limit
-        answer = commit(before, revision, limit, self.checks)
+        answer = commit(before, revision, limit, () if clears else self.checks, effect=effect)
         if isinstance(answer, Refusal):
             self.journal.record(Refused(answer.receipt.rule, answer))
             if answer.violation is not None:
@@ -215,13 +236,22 @@ class Core:
         number = self._numbers + 1
         calls = tuple(sorted({span.place for span in spans}))
         with unbroken():
-            self.journal.record(Committed(number, answer, calls, tuple(spans)))
+            queued = answer.live.older is not None
+            self.journal.record(Committed(number, answer, calls, tuple(spans), queued))
             self._numbers = number
             self.live = answer.live
             self.commits[number] = answer
             self.generation += 1
-        self._enter(before, freed=answer.deltas.freed, rewrite=answer.deltas.replacement)
+            self._enter(before, freed=answer.deltas.freed, rewrite=answer.deltas.replacement)
         return self.judged(answer.receipt, revision, number, answer)
+
+    def release(self) -> None:
+        """Send from now on what was accepted, as it is."""
+        if self.live.older is not None:
+            with unbroken():
+                self.journal.record(Released())
+                self.live = replace(self.live, older=None)
+                self.generation += 1
 
     def pin(self, pins: frozenset[int]) -> None:
         """Say which turns are pinned. No gate: nothing changes in size."""
@@ -229,32 +259,44 @@ class Core:
             self.journal.record(Pinned(pins))
             self.live = replace(self.live, pins=pins)
 
-    def rehome(self, turns: Sequence[Turn], path: str) -> None:
+    def rehome(self, turns: Sequence[Turn], path: str, frame: Frame | None = None) -> None:
         """Put turns that name another place for the context file into the stead of the old ones.
 
         Args:
             turns: the turns, under the numbers and at the places of the old ones.
             path: the file's path.
+            frame: the frame, where it names that place; None where it stays.
         """
         before = self.live
         new = {turn.number: turn for turn in turns}
         after = tuple(new.get(turn.number, turn) for turn in before.turns)
-        freed = sum(turn.tokens for turn in before.turns if turn.number in new)
         came = sum(turn.tokens for turn in turns)
+        freed = sum(turn.tokens for turn in before.turns if turn.number in new)
+        live = replace(before, turns=after, tokens=before.tokens - freed + came)
+        if turns:  # what stands in front of everything is another: nothing is left to wait for
+            live = replace(live, older=None)
+        cost = 0 if frame is None else live.meter.frame(frame)
+        if frame is not None:
+            live, freed = live.framed(frame, cost), freed + before.frame_tokens
         with unbroken():
-            self.journal.record(Rehomed(tuple(turns), path))
-            self.live = replace(before, turns=after, tokens=before.tokens - freed + came)
-        self._enter(before, intake=came, freed=freed)
+            self.journal.record(Rehomed(tuple(turns), path, frame, cost))
+            self.live = live
+            if live.tokens != before.tokens:
+                self._enter(before, intake=came + cost, freed=freed)
+
+    def reframe(self, frame: Frame) -> None:
+        """Send other fields beside the turns from here on."""
+        self.rehome((), "", frame)
 
     def restart(self, live: Live) -> None:
         """Start over from a context that the client made."""
-        before = self.live
+        before, live = self.live, _remembering(live, self.live)
         with unbroken():
             self.journal.record(_start(live))
-            self.live = live
+            self.live, self.asked = live, None
             self.commits.clear()
             self.generation += 1
-        self._enter(before, intake=live.tokens, freed=before.tokens)
+            self._enter(before, intake=live.tokens, freed=before.tokens)
 
     def recall(self, commits: Mapping[int, Commit], revisions: int, generation: int) -> None:
         """Remember the revisions of another process: those that can be undone by number, how many
@@ -308,7 +350,24 @@ class Core:
 
 
 def _start(live: Live) -> Started:
-    return Started(live.frame, live.turns, live.head, live.frame_tokens)
+    marks = _marks(live, live.turns)
+    return Started(live.frame, live.turns, live.head, live.frame_tokens, marks)
+
+
+def _marks(live: Live, turns: Sequence[Turn]) -> Mapping[int, str]:
+    """What the reasoning in `turns` was made under."""
+    return {turn.number: live.made[turn.number] for turn in turns if turn.number in live.made}
+
+
+def _remembering(live: Live, before: Live) -> Live:
+    """A context that the client made, with what is known of the turns in it that are as they were."""
+    if not live.made:
+        return live
+    known = {
+        turn.wire: before.made[turn.number] for turn in before.turns if turn.number in before.made
+    }
+    made = {turn.number: known[turn.wire] for turn in live.turns if turn.wire in known}
+    return replace(live, made={**live.made, **made})
 
 
 def _prefix(turns: Sequence[Turn]) -> int:

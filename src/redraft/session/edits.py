@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from redraft import prompts
-from redraft.context import Gate, Status
+from redraft.context import Gate, Status, Turn
 from redraft.dialects import Call, Content
 from redraft.session.controller import Controller
 from redraft.session.core import Core, Judged
+from redraft.session.elide import Elisions, is_patient, is_wanted
+from redraft.session.pricing import Pricing
 from redraft.session.spans import spans_of
 from redraft.session.window import FileWindow, Look
-from redraft.store import EditSpan
+from redraft.store import EditSpan, SQLiteJournal
 from redraft.tokens import Meter
 from redraft.tools import Outline, intend
 
@@ -49,9 +51,12 @@ class Edits:
         gate: the rule on size.
         tag: the session's tag.
         has_tool: whether the model has the tool `edit_context`.
+        model: the model's name.
+        pricing: what its edits cost; by default at prices relative to a fresh token.
 
     Attributes:
         waiting: what was judged and is not yet told to the model, in order.
+        elisions: commands of applied edits that are to become one line.
     """
 
     def __init__(
@@ -63,6 +68,8 @@ class Edits:
         gate: Gate,
         tag: str,
         has_tool: bool,
+        model: str = "",
+        pricing: Pricing | None = None,
     ) -> None:
         self.waiting: list[Judged] = []
         self._core = core
@@ -72,6 +79,15 @@ class Edits:
         self._tag = tag
         self._has_tool = has_tool
         self._grew = 0
+        self._pricing = pricing or Pricing("", core.live.dialect)
+        name = core.live.dialect.name
+        self.elisions = Elisions(
+            core,
+            tag,
+            self._words,
+            wanted=is_wanted(controller.settings.elide_edits, name),
+            patient=is_patient(model, name),
+        )
 
     # -- what a call is --------------------------------------------------------------------------
 
@@ -87,6 +103,26 @@ class Edits:
         """Where in a call the command of an edit stands, as far as that can be told."""
         names = None if self._window is None or self.is_own(call.name) else self._window.names
         return spans_of(call, names)
+
+    def _words(self, call: Call) -> Callable[[str], bool] | None:
+        """Which strings of a call's arguments are an edit."""
+        if self.is_own(call.name):
+            return lambda _: True
+        return None if self._window is None else self._window.names
+
+    # -- their commands --------------------------------------------------------------------------
+
+    def elide(self, sent: Sequence[Turn]) -> None:
+        """Put one line in the place of commands whose edits were applied, where the server must read
+        that part of the context anyway; `sent` is the last request."""
+        self.elisions.apply(sent)
+
+    def recall(self) -> None:
+        """Remember which calls made the edits of another process."""
+        journal = self._core.journal
+        if isinstance(journal, SQLiteJournal):
+            made = (logged.values for logged in journal.log() if logged.kind == "committed")
+            self.elisions.recall({values["number"]: values["edit_calls"] for values in made})
 
     # -- the file --------------------------------------------------------------------------------
 
@@ -110,7 +146,10 @@ class Edits:
         if self._window is None:
             return None
         look = replace(look, marginal=self._controller.urgent())
-        return self._keep(self._window.read(look))
+        judged = self._keep(self._window.read(look))
+        if judged is not None and judged.applied:
+            self.elisions.issued(judged.number, [span.place for span in look.spans])
+        return judged
 
     # -- the tool --------------------------------------------------------------------------------
 
@@ -134,6 +173,8 @@ class Edits:
         revision = replace(intent, plan_tokens=plan, marginal=marginal)
         judged = self._core.propose(revision, spans=spans)
         self._note(judged)
+        if judged.applied:
+            self.elisions.issued(judged.number, [span.place for span in spans])
         return judged
 
     # -- receipts --------------------------------------------------------------------------------
@@ -146,8 +187,15 @@ class Edits:
             self._core.shown,
             number=judged.number or None,
             frequent=self._grew >= _MANY_GREW,
+            price=self._price(judged),
             count=self._core.live.meter.text,
         )
+
+    def _price(self, judged: Judged) -> str:
+        """What an edit that passed makes the server read again, and when that pays; "" for nothing."""
+        commit = self._core.commits.get(judged.number)
+        price = self._pricing.of_commit(commit) if commit is not None else None
+        return price.line(self._core.shown) if price is not None and price.tail else ""
 
     def _keep(self, judged: Judged | None) -> Judged | None:
         if judged is not None:

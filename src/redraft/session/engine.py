@@ -94,38 +94,49 @@ class Engine:
         self.done = done
         self._held, self._kept_back = list(held), bool(held)
         self._sent_generation = self._known_generation = known
+        self.edits.recall()
 
     # -- the request -----------------------------------------------------------------------------
 
-    def request(self) -> dict[str, Any] | None:
-        """The next request; None once the run has stopped. Makes room, and shows the file."""
+    def request(self, *, control: bool = True, headers: bool = True) -> dict[str, Any] | None:
+        """The next request; None once the run has stopped. Makes room, and shows the file.
+
+        Args:
+            control: whether the client sends the whole request, so that it can ask the server to drop
+                void reasoning.
+            headers: whether the request may hold the headers that it needs, as the SDK takes them.
+        """
         self.edits.late()
         if not self.core.observe:
-            self.controller.make_room()
+            self.edits.elide(self.wire.turns)
+            self.controller.make_room(control=control)
+            self.edits.elide(self.wire.turns)  # behind a compaction, what had to wait is free
         if self.controller.phase is Phase.STOPPED:
             return None
         self.edits.show()
-        return self._send()
+        return self._send(headers=headers)
 
-    def _send(self) -> dict[str, Any]:
+    def _send(self, *, headers: bool) -> dict[str, Any]:
         core, wire = self.core, self.wire
-        body = wire.body(core.live)
-        raw = self.sent_raw = core.live.tokens
+        live = core.asked = core.live.outgoing
+        body = wire.body(live)
+        added = self.controller.queue.asking(headers=headers)
+        raw = self.sent_raw = live.tokens
         self._sent_generation = core.generation
         self.asked = True
         self.state()
-        core.journal.record(Sent(core.round + 1, len(core.live.turns), raw, wire.mended))
+        core.journal.record(Sent(core.round + 1, len(live.turns), raw, wire.mended, added))
         core.tell(
             RequestMade(
                 core.round + 1,
-                tokens=core.used,
+                tokens=core.shown(raw),
                 limit=core.limit,
                 raw=raw,
                 reused_raw=wire.reused,
                 reread_raw=wire.reread,
             )
         )
-        return body
+        return {**body, **added} if added else body
 
     # -- the answer ------------------------------------------------------------------------------
 
@@ -134,15 +145,16 @@ class Engine:
         core = self.core
         reply = core.live.dialect.read(response)
         usage = reply.usage
-        core.journal.record(Answered(core.round + 1, usage))
-        self.answered(usage.prompt if usage else 0)
+        core.journal.record(Answered(core.round + 1, usage, reply.paused))
+        dropping = bool(self.controller.queue.added)  # then the server counts what it leaves
+        self.answered(usage.prompt if usage and usage.comparable and not dropping else 0)
         core.begin_round()
         self.state()
         core.append([reply.content])
         self.asked = False
-        self._cut_off = not reply.complete
+        self._cut_off = not (reply.complete or reply.paused)
         calls = reply.content.calls
-        self.results = Results(reply.content) if calls else None
+        self.results = Results(reply.content, broken=reply.broken) if calls else None
         core.tell(
             ReplyRead(
                 core.round,
@@ -154,9 +166,11 @@ class Engine:
             )
         )
         if not calls:
-            self.done = True
             core.end_round()
-            self.controller.answered(calls=False)
+            if not reply.paused:  # else the server goes on with it where it is asked again
+                self.done = True
+                self.controller.answered(calls=False)
+                self.controller.queue.settle(urgent=False, ended=True)
             self._rest()
 
     def answered(self, prompt: int) -> None:
@@ -225,10 +239,11 @@ class Engine:
 
     def _sort_calls(self, results: Results) -> None:
         """Which calls somebody else must run; those that nobody can run have their result at once."""
-        good, bad = parse_calls(results.head.calls)
+        good, bad = parse_calls(results.head.calls, cut_off=self._cut_off)
         say = prompts.cut_off_result if self._cut_off else prompts.unreadable_result
-        for call in bad:
-            results.outcomes[call.index] = Outcome(say(self.tag), 1, own=True)
+        lost = {*results.broken, *(call.index for call in bad)}
+        results.outcomes |= {at: Outcome(say(self.tag), 1, own=True) for at in lost}
+        good = [call for call in good if call.place not in lost]
         if self.controller.phase is not Phase.RUNNING:
             text = prompts.not_run_result(self.tag)
             results.outcomes |= {call.place: Outcome(text, 1, own=True) for call in good}
@@ -363,6 +378,6 @@ class Engine:
             core.journal.record(Output(core.round, answers, text))
         self.state()
         core.append(done.contents, measured=done.measured, plan=plan)
-        if any(content.role == "tool" for content in contents):
+        if done.told:
             edits.waiting.clear()
             controller.notices.clear()

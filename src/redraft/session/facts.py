@@ -7,7 +7,7 @@ from copy import deepcopy
 from pathlib import Path
 
 from redraft.budget import Phase
-from redraft.context import Ledger, Live, Receipt
+from redraft.context import EditPlan, Ledger, Live, Receipt, Revision
 from redraft.contextfile.mirror import Mirror
 from redraft.dialects import Native
 from redraft.session.controller import Controller
@@ -31,8 +31,8 @@ class Facts:
     @property
     def messages(self) -> list[Native]:
         """The live context as messages, to keep or to go on from: what the next request would
-        contain. A copy, so that nothing done to it reaches the session."""
-        return deepcopy(self._wire.preview(self._core.live))
+        contain, but for what it may do first to make room. A copy, so that nothing done to it reaches the session."""
+        return deepcopy(self._wire.preview(self._core.live.outgoing))
 
     @property
     def live(self) -> Live:
@@ -74,6 +74,18 @@ class Facts:
         """How many proposals were rejected, by source (`file`, `edit_context`, a policy's name).
         Counted apart from the ledger: a gate that refuses everything frees nothing."""
         return dict(self._core.rejections)
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """HTTP headers that the last request needs beside the client's own; none for most. `request`
+        holds them as the SDK takes them, in `extra_headers` or `betas`; a client that sends JSON
+        itself sends these, and leaves those two fields out."""
+        return dict(self._controller.queue.headers)
+
+    def plan(self, revision: Revision) -> EditPlan:
+        """What a revision would do, before it is proposed: what it breaks, whether it would have to
+        wait, and what would refuse it. Nothing changes."""
+        return self._core.live.plan(revision, self._core.raw_limit, self._core.checks)
 
     @property
     def ledger(self) -> Ledger:

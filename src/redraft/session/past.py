@@ -29,6 +29,7 @@ from redraft.store import (
     Opened,
     Refused,
     Rehomed,
+    Released,
     Seen,
     Sent,
     SQLiteJournal,
@@ -179,9 +180,11 @@ class _Reader:
                 self._committed(entry, before)
             case Refused():
                 self._refused(entry)
-            case Rehomed(turns=turns):
-                came = sum(turn.tokens for turn in turns)
+            case Rehomed(turns=turns, frame_tokens=cost) if live.tokens != before.tokens:
+                came = sum(turn.tokens for turn in turns) + cost
                 self._account(before, intake=came, freed=before.tokens + came - live.tokens)
+            case Released():
+                past.generation += 1
             case Held(contents=contents):
                 past.held = contents
             case Handed(place=place):
@@ -189,7 +192,7 @@ class _Reader:
             case Seen(start=start, marks=marks):
                 past.seen[start:] = marks
             case Sent():
-                past.sent, past.sent_turns, past.shown = entry, live.turns, [live]
+                past.sent, past.sent_turns, past.shown = entry, live.outgoing.turns, [live]
                 past.sent_generation = past.generation
             case Answered():
                 past.round, past.reply_owed = entry.round, entry
@@ -219,7 +222,8 @@ class _Reader:
         if self._answered:
             self._answered = False
             calls = turns[-1].content.calls
-            past.reply, past.round_open, past.done = turns[-1].number, bool(calls), not calls
+            past.reply, past.round_open = turns[-1].number, bool(calls)
+            past.done = not calls and not (past.reply_owed and past.reply_owed.paused)
             past.handed.clear()
             past.edited.clear()
             past.plan = 0
@@ -227,9 +231,13 @@ class _Reader:
             past.done = False
             if past.state.phase == Phase.STOPPED:  # the client has more to say
                 self._phase(Phase.RUNNING, "")
-        if any(turn.role == "tool" for turn in turns):
-            past.waiting.clear()
+        results = [turn.content.text for turn in turns if turn.role == "tool"]
+        if results:
             past.handed.clear()
+        # Receipts wait on where no result could hold words, as a screenshot cannot.
+        tag = prompts.opening(str(past.values.get("tag", "")))
+        if any(past.values.get("observing") or tag in text for text in results):
+            past.waiting.clear()
             past.state = replace(past.state, notices=())
 
     def _account(self, before: Live, **causes: int) -> None:

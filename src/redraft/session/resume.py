@@ -15,13 +15,14 @@ from redraft.contextfile.mirror import MAX_BYTES, Mirror
 from redraft.contextfile.place import opened
 from redraft.contextfile.safe_io import HEAD_CAP, load
 from redraft.contextfile.safe_io import replace as put
-from redraft.dialects import Dialect
+from redraft.dialects import Dialect, Frame
 from redraft.errors import JournalError
 from redraft.events import ReplyRead, RoundEnded
 from redraft.prompts import one_line
 from redraft.session.assembly import Means, assemble, mirror_of
 from redraft.session.beginning import beginning_of, limit_of
 from redraft.session.engine import Engine
+from redraft.session.framing import fields_swapped, frame_of
 from redraft.session.past import Past, past_of
 from redraft.session.rounds import Outcome, Results, parse_calls
 from redraft.session.stating import restate
@@ -71,9 +72,18 @@ class Resumption:
         self._file: bytes | None = None
         self._private = False
         self._old = terms = Terms.of(past.values)
-        terms = replace(terms, limit=past.state.limit, settings=settings or terms.settings)
-        if budget is not None or window is not None or settings is not None:
-            limit = limit_of(terms.model, budget, window, terms.settings)
+        anew = any(given is not None for given in (budget, window)) or (
+            settings is not None and _sizes(settings) != _sizes(terms.settings)
+        )
+        terms = replace(
+            terms,
+            settings=settings or terms.settings,
+            budget=terms.budget if budget is None else budget,
+            window=terms.window if window is None else window,
+            limit=past.state.limit,
+        )
+        if anew:
+            limit = limit_of(terms.model, terms.budget, terms.window, terms.settings)
             terms = replace(terms, limit=limit)
         self.terms = terms
         self.beginning = beginning_of(terms, means, past.live.frame.fields)
@@ -125,9 +135,17 @@ class Resumption:
 
     def _rehome(self, engine: Engine) -> None:
         old, new = self._old.section, self.terms.section
-        turns = rehoused(engine.core.live, old, new) if old != new else []
-        if turns:
-            engine.core.rehome(turns, self.terms.context_file)
+        if old == new:
+            return
+        core = engine.core
+        turns, frame = rehoused(core.live, old, new), reworded(core.live, old, new)
+        if turns or frame is not None:
+            core.rehome(turns, self.terms.context_file, frame)
+
+
+def _sizes(settings: Settings) -> tuple[int | None, ...]:
+    """What the limit is made from."""
+    return settings.budget, settings.window, settings.output_reserve, settings.margin
 
 
 # -- what it was -----------------------------------------------------------------------------------
@@ -148,7 +166,7 @@ def recall(engine: Engine, past: Past) -> None:
     if past.sent is not None:
         live, dialect = past.live, past.live.dialect
         body = dialect.join(live.frame, [turn.content for turn in past.sent_turns])
-        engine.wire.resume(past.sent_turns, body[dialect.turns_field], past.sent.mended)
+        engine.wire.resume(past.sent_turns, body.get(dialect.turns_field, []), past.sent.mended)
 
 
 def rehoused(live: Live, old: str, new: str) -> list[Turn]:
@@ -163,6 +181,16 @@ def rehoused(live: Live, old: str, new: str) -> list[Turn]:
         for turn in live.turns
         if turn.role == "system" and old and old in turn.content.text
     ]
+
+
+def reworded(live: Live, old: str, new: str) -> Frame | None:
+    """The frame that told of the context in the words `old`, telling of it in the words `new`; None
+    where it does not tell of it."""
+    frame = live.frame
+    fields = fields_swapped(frame.fields, old, new) if old else frame.fields
+    if fields == frame.fields:
+        return None
+    return frame_of(live.dialect, fields, frame.place)
 
 
 def _with_text(live: Live, turn: Turn, text: str) -> Turn:

@@ -78,6 +78,7 @@ class Results:
         plan: raw tokens of rationale and command that are theirs.
         open: whether a `Round` is using it.
         read: whether the context file was read back.
+        broken: places of the calls whose arguments may lack their end, though they can be read.
     """
 
     head: Content
@@ -89,6 +90,7 @@ class Results:
     plan: int = 0
     open: bool = False
     read: bool = False
+    broken: tuple[int, ...] = ()
 
     def call(self, place: int) -> Call:
         """The call at that place of the reply."""
@@ -197,12 +199,23 @@ def as_text(output: object) -> str:
     return json.dumps(output, ensure_ascii=False, default=str)
 
 
-def parse_calls(calls: Sequence[Call]) -> tuple[list[ToolCall], list[Call]]:
-    """The calls that can be run, and those whose arguments are no JSON object."""
+def parse_calls(
+    calls: Sequence[Call], *, cut_off: bool = False
+) -> tuple[list[ToolCall], list[Call]]:
+    """The calls that can be run, and those that cannot.
+
+    Args:
+        calls: the calls of one reply, in order.
+        cut_off: whether the reply broke off. Its last call is then only run where its arguments are
+            a JSON object that says something: free text, nothing and `{}` look the same whether more
+            was to come or not (earendil-works/pi#6284).
+    """
     good: list[ToolCall] = []
     bad: list[Call] = []
     for call in calls:
         arguments = _arguments(call)
+        if cut_off and call is calls[-1] and (call.free or not arguments):
+            arguments = None
         if arguments is None:
             bad.append(call)
         else:

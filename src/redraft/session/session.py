@@ -11,16 +11,25 @@ from typing import Any, Literal, Self
 from redraft import prompts
 from redraft.budget import Phase
 from redraft.context import Check, Gate, Receipt
-from redraft.dialects import OPENAI_CHAT, Dialect, Native, OpenAIChat, Profile
+from redraft.dialects import Dialect, Native, Profile
 from redraft.errors import RewriteBudgetViolation, SessionStateError, SettingsError
 from redraft.events import Event
 from redraft.models.overflow import overflow_of
 from redraft.policies import Policy
 from redraft.session.answers import Answer
 from redraft.session.assembly import Means, assemble, mirror_of
-from redraft.session.beginning import beginning_of, fields_of, gate_of, limit_of, one_of, section_of
+from redraft.session.beginning import (
+    beginning_of,
+    dialect_for,
+    gate_of,
+    limit_of,
+    one_of,
+    profile_for,
+    section_of,
+)
 from redraft.session.engine import Engine
 from redraft.session.facts import Facts
+from redraft.session.framing import fields_of, turns_of
 from redraft.session.resume import Resumption
 from redraft.session.rounds import Round
 from redraft.session.terms import Terms
@@ -58,7 +67,8 @@ class Session(Facts):
 
     Args:
         messages: the conversation so far, in the wire format of `dialect`.
-        tools: tool schemas, sent with every request; they do not change during the session.
+        tools: tool schemas in that format, sent with every request; they do not change during the
+            session.
         model: the model's name: its window and how its tokens compare with ours.
         budget: tokens that a prompt may take; by default the model's window.
         window: the model's window in tokens, where the name does not say it.
@@ -70,11 +80,13 @@ class Session(Facts):
         path: the directory for the context file; by default a private temporary one.
         name: the agent's name, part of the context file's name.
         steer: a sentence of strategy for the model.
-        parameters: further request fields, sent as they are.
+        parameters: further request fields, sent as they are: `temperature`, `max_tokens`, and a system
+            prompt that does not stand in the list (`system`, `instructions`, `systemInstruction`). For
+            Gemini a `config` among them holds tools and system prompt, as Google's SDK wants it.
         head: how many leading turns are pinned; by default the system prompts and the first user
             turn.
-        dialect: the wire format.
-        profile: the rules that a sent list must keep.
+        dialect: the wire format; by default the journal's, else Chat Completions.
+        profile: the rules that a sent list must keep; by default those of the wire format and model.
         meter: how tokens are counted.
         journal: where everything is recorded; by default in memory.
         checks: further tests for the door.
@@ -113,7 +125,7 @@ class Session(Facts):
         parameters: Mapping[str, Any] | None = None,
         head: int | None = None,
         dialect: Dialect | None = None,
-        profile: Profile = OPENAI_CHAT,
+        profile: Profile | None = None,
         meter: Meter | None = None,
         journal: Journal | None = None,
         checks: Sequence[Check] = (),
@@ -141,14 +153,17 @@ class Session(Facts):
             limit=limit_of(model, budget, window, settings),
             family=family_factor(model),
             settings=settings,
+            budget=budget,
+            window=window,
             private=path is None,
         )
-        fields = fields_of(tools, parameters, own_tool=terms.has_tool)
+        dialect = dialect_for(dialect, journal)
+        fields = fields_of(dialect, tools, parameters, own_tool=terms.has_tool)
         means = Means(
             journal=journal or VolatileJournal(),
-            dialect=dialect or OpenAIChat(),
+            dialect=dialect,
             meter=meter or Meter(),
-            profile=profile,
+            profile=profile and profile_for(dialect, profile),
             checks=checks,
             fallback=fallback,
             on_event=on_event,
@@ -161,6 +176,7 @@ class Session(Facts):
                 terms = replace(terms, context_file=str(self._mirror.path))
             terms = replace(terms, section=section_of(terms, steer or settings.steer))
             beginning = beginning_of(terms, means, fields)
+            messages = turns_of(dialect, messages)
             live = beginning.live(messages)
             means.journal.record(Opened(terms.values()))
             engine = assemble(terms, means, live, self._mirror)
@@ -191,7 +207,7 @@ class Session(Facts):
         window: int | None = None,
         settings: Settings | None = None,
         path: str | Path | None = None,
-        profile: Profile = OPENAI_CHAT,
+        profile: Profile | None = None,
         checks: Sequence[Check] = (),
         fallback: Policy | None = None,
         on_event: Callable[[Event], None] | None = None,
@@ -225,7 +241,7 @@ class Session(Facts):
             journal=journal,
             dialect=journal.dialect,
             meter=journal.meter,
-            profile=profile,
+            profile=profile and profile_for(journal.dialect, profile),
             checks=checks,
             fallback=fallback,
             on_event=on_event,
@@ -310,6 +326,31 @@ class Session(Facts):
         """
         self._must_be_open()
         return self._views.view(messages, prompt_tokens)
+
+    def view_body(self, body: Mapping[str, Any], *, prompt_tokens: int = 0) -> dict[str, Any]:
+        """For frameworks that own the loop: their whole request in, the request to send out.
+
+        Like `view`, with everything beside the messages: the section on the context joins the system
+        prompt wherever the wire format has it, and `edit_context` the tools where the session has it.
+        All other fields go out as they come, also where they change from call to call; what the session
+        was given as `tools` and `parameters` is not sent.
+
+        Args:
+            body: the request, as the framework would send it.
+            prompt_tokens: what the server counted for the request before, if it is known.
+
+        Returns:
+            a new request. The messages in it are the session's own objects.
+
+        Raises:
+            BudgetError: what must be sent alone does not fit the limit.
+            ContextFileError: the context file cannot be written.
+            DialectError: it is no request of this wire format, or one of Responses that goes on from a
+                history on the server which the session does not begin with.
+            SessionStateError: the run has stopped, or calls of `round` have no results yet.
+        """
+        self._must_be_open()
+        return self._views.view_body(body, prompt_tokens)
 
     def overflowed(self, error: BaseException) -> bool:
         """For frameworks that own the loop: whether a model call failed because the request was too

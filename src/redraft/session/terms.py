@@ -8,8 +8,9 @@ from typing import Any, Self
 
 from redraft.errors import JournalError
 from redraft.settings import Settings
+from redraft.store import SQLiteJournal
 
-__all__ = ["Terms"]
+__all__ = ["Terms", "recorded_terms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Terms:
         pinned: how many leading turns are pinned; None for the system prompts and the task.
         limit: tokens that the context may hold.
         family: how the model's tokens compare with ours.
+        budget, window: what the limit was made from, where it was given apart from the settings.
         settings: all other numbers.
         section: what the system prompt was told about the context.
         context_file: the file's path, as the system prompt names it; "" for none.
@@ -43,6 +45,8 @@ class Terms:
     limit: int
     family: float
     settings: Settings
+    budget: int | None = None
+    window: int | None = None
     section: str = ""
     context_file: str = ""
     private: bool = False
@@ -77,6 +81,16 @@ class Terms:
             raise JournalError(
                 f"the run does not say how it was set up ({error}); start it again."
             ) from error
+
+
+def recorded_terms(journal: SQLiteJournal) -> Terms:
+    """What the session in a journal was set up with last; raises `JournalError` where there is none."""
+    opened = [logged for logged in journal.log() if logged.kind == "opened"]
+    if not opened:
+        raise JournalError(
+            "this journal holds no session; nothing was sent, so start the run again."
+        )
+    return Terms.of(journal.value(opened[-1].values["values"]))
 
 
 def _settings(values: Mapping[str, Any]) -> Settings:

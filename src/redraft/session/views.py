@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from redraft.budget import Phase
 from redraft.context import digest
@@ -12,6 +13,7 @@ from redraft.events import StartedOver
 from redraft.session.beginning import Beginning
 from redraft.session.edits import plan_tokens
 from redraft.session.engine import Engine
+from redraft.session.framing import alike, must_follow, taken_apart, turns_of
 from redraft.session.history import ClientHistory, Known
 from redraft.session.past import Past
 from redraft.session.window import Look
@@ -57,20 +59,43 @@ class Views:
 
     def view(self, messages: Sequence[object], prompt_tokens: int) -> list[Native]:
         """See `Session.view`."""
-        engine = self._engine
+        dialect = self._beginning.dialect
+        self._engine.must_be_settled()
+        request = self._request(turns_of(dialect, messages), prompt_tokens, control=False)
+        sent: list[Native] = request[dialect.turns_field]
+        return sent
+
+    def view_body(self, body: Mapping[str, Any], prompt_tokens: int) -> dict[str, Any]:
+        """See `Session.view_body`."""
+        engine, dialect = self._engine, self._beginning.dialect
         engine.must_be_settled()
+        messages, fields, place = taken_apart(dialect, body)
+        live, beginning = engine.core.live, self._beginning.sending(fields, place)
+        if not self.blank:
+            must_follow(dialect, live.frame.fields, body)
+            frame = beginning.frame(live)
+            if frame is None:
+                self._history.forget()
+            elif not alike(frame, live.frame):
+                engine.core.reframe(frame)
+        self._beginning = beginning
+        return self._request(messages, prompt_tokens, control=True)
+
+    def _request(
+        self, messages: Sequence[object], prompt_tokens: int, *, control: bool
+    ) -> dict[str, Any]:
+        engine = self._engine
         if not messages:
             raise SessionStateError("there is nothing to ask yet; give the client's messages.")
         self._take(messages, prompt_tokens)
-        request = engine.request()
+        request = engine.request(control=control, headers=False)
         if request is None:
             raise SessionStateError(
                 f"the run has stopped: {engine.controller.why}. Append the user's next words, raise the "
                 "budget, or start a new session."
             )
-        sent: list[Native] = request["messages"]
-        self._history.gave(sent)
-        return sent
+        self._history.gave(request[self._beginning.dialect.turns_field])
+        return request
 
     def _take(self, messages: Sequence[object], prompt_tokens: int) -> None:
         """Take in what is new. A message counts as known once it has joined the context: where that

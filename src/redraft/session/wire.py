@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from redraft.context import Live, Turn
-from redraft.dialects import Native, Profile, check, repair
-from redraft.dialects.rules import boundary
+from redraft.dialects import Frame, Native, Profile, check, repair
 from redraft.store import Mended
 
 __all__ = ["Wire"]
@@ -21,16 +20,19 @@ class Wire:
     """Keeps the last list that was sent, so that a request costs what changed since.
 
     Args:
-        profile: the rules of the provider.
+        rules: the rules of the provider; or what they are, for the request's other fields.
 
     Attributes:
+        profile: the rules in force.
         reused: raw tokens of the last request that were, byte for byte, the start of the one before.
         reread: raw tokens of turns that were sent before, unchanged, and must be read again.
         mended: how the last request differs from what its turns join to; None where it does not.
     """
 
-    def __init__(self, profile: Profile) -> None:
-        self.profile = profile
+    def __init__(self, rules: Profile | Callable[[Frame], Profile]) -> None:
+        self._rules = rules
+        self._frame = Frame()
+        self.profile = self._ruled(self._frame)
         self.reused = 0
         self.reread = 0
         self.mended: Mended | None = None
@@ -45,12 +47,14 @@ class Wire:
         What breaks a rule is mended on a copy; the live context keeps what was said. What was sent
         before is sent again as it was, so no mend changes bytes that a server may have cached.
         """
-        body = live.body()
+        body, name = live.body(), live.dialect.turns_field
+        joined: list[Native] = body.get(name, [])
         self._measure(live)
-        sent, self._marks = self._extend(body["messages"])
-        self._joined, self._sent = body["messages"], sent
-        self.mended = _mended(body["messages"], sent)
-        return {**body, "messages": list(sent)}
+        self._mind(live.frame)
+        sent, self._marks = self._extend(joined)
+        self._joined, self._sent = joined, sent
+        self.mended = _mended(joined, sent)
+        return {**body, name: list(sent)}
 
     def resume(self, turns: tuple[Turn, ...], joined: list[Native], mended: Mended | None) -> None:
         """Go on from what another process sent last, so that what it sent is sent again as it was.
@@ -66,31 +70,72 @@ class Wire:
         self._turns, self._joined, self._sent = turns, joined, sent
         self.mended = mended
 
+    def _ruled(self, frame: Frame) -> Profile:
+        return self._rules if isinstance(self._rules, Profile) else self._rules(frame)
+
+    def _mind(self, frame: Frame) -> None:
+        """Where the request's other fields have changed, other rules may hold. What was sent is sent
+        again as it was unless that breaks one of them."""
+        if frame is self._frame:
+            return
+        self._frame, self.profile = frame, self._ruled(frame)
+        if check(self._sent, self.profile):
+            self._joined, self._sent, self._marks, self.mended = [], [], [(0, 0)], None
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns that were sent last."""
+        return self._turns
+
     @property
     def sent(self) -> list[Native]:
         """The list that was sent last."""
         return list(self._sent)
 
     def preview(self, live: Live) -> list[Native]:
-        """The messages of the next request for `live`; calls that wait for their results stay as
-        they are. Nothing is remembered."""
-        messages: list[Native] = live.body()["messages"]
-        cut = boundary(messages, len(messages)) if live.open_at < len(live.turns) else len(messages)
-        return self._extend(messages[:cut])[0] + messages[cut:]
+        """The messages of the next request for `live`, as far as `live` goes: calls that wait for their
+        results stay as they are, and nothing stands behind the newest words, though a request must end
+        otherwise for some providers. What was sent stays what it was."""
+        self._mind(live.frame)
+        messages: list[Native] = live.body().get(live.dialect.turns_field, [])
+        cut = len(messages)
+        if live.open_at < len(live.turns):
+            cut = self.profile.boundary(messages, cut)
+        shown = self._extend(messages[:cut])[0] + messages[cut:]
+        ends = (at for at, native in enumerate(shown, 1) if messages and native is messages[-1])
+        return shown[: next(ends, len(shown))]
 
     def _extend(self, messages: list[Native]) -> tuple[list[Native], list[Mark]]:
         """What to send for `messages`, from what was sent before as far as that goes."""
-        known = boundary(messages, _common(self._joined, messages))
+        common = _common(self._joined, messages)
+        known = self.profile.boundary(messages, common)
         marks = self._marks[: bisect_right(self._marks, known, key=lambda mark: mark[0])]
         place = _place(known, self.mended)
         start, kept = marks[-1] if place is None else (known, place)
+        start, kept = max((start, kept), self._seam(common))
+        marks = self._marks[: bisect_right(self._marks, start, key=lambda mark: mark[0])]
         # The last group is looked at again next time: another result may still join it.
-        end = boundary(messages, len(messages))
+        # It may reach back behind what was sent: the model's words behind its words are one turn.
+        end = max(self.profile.boundary(messages, len(messages)), start)
         head = self._mended(self._sent[:kept], messages[start:end])
         sent = None if head is None else self._mended(head, messages[end:])
         if head is None or sent is None:
             return list(repair(messages, self.profile)), [(0, 0)]
         return sent, marks + ([(end, len(head))] if end > marks[-1][0] else [])
+
+    def _seam(self, common: int) -> Mark:
+        """A boundary in the sent list at or before a place in the joined one. What a mend put between
+        two messages parts them, though in the joined list they are one turn."""
+        place = _place(common, self.mended)
+        if place is None:
+            return 0, 0
+        kept = self.profile.boundary(self._sent, place)
+        if self.mended is None or kept <= self.mended.start:
+            return kept, kept
+        start = kept - len(self.mended.natives) + (self.mended.end - self.mended.start)
+        if start >= self.mended.end:
+            return start, kept
+        return max(mark for mark in self._marks if mark[1] <= kept)
 
     def _mended(self, sent: list[Native], more: list[Native]) -> list[Native] | None:
         """`sent`, which is legal, with `more` behind it, legal again; None where that cannot be
