@@ -253,6 +253,8 @@ def test_an_error_passes_through_and_leaves_the_partial_result(
 class Interrupting:
     """A sandbox in which Ctrl-C comes during the first command of the model's."""
 
+    background = True
+
     def __init__(self, inner: LocalSandbox) -> None:
         self._inner = inner
 
@@ -272,6 +274,8 @@ def test_an_interrupted_call_still_has_a_result_in_the_record(tmp_path: Path) ->
 
 class Closed:
     """A sandbox without a working shell."""
+
+    background = True
 
     def run(self, command: str, timeout: float | None = None) -> Outcome:
         return Outcome("no shell here\n", 127, timed_out=False, truncated_bytes=0)
@@ -296,7 +300,7 @@ def test_an_agent_that_never_runs_leaves_nothing(tmp_path: Path) -> None:
     with sandbox, made:
         file = made.session.context_file
         assert file is not None
-        assert made.result == RunResult(metrics=made.result.metrics)
+        assert made.result == RunResult(metrics=made.result.metrics, model="scripted")
     assert not file.parent.exists()
     assert model.requests == []
 

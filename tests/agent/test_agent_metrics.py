@@ -65,6 +65,7 @@ def test_a_run_in_figures() -> None:
         commands=1,
         limit=9_000,
         peak_tokens=500,
+        median_tokens=300,
         sent_tokens=1_000,
         read_tokens=200 + (500 - 200) + (300 - 100),
         reread_tokens=80,

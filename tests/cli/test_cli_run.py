@@ -87,7 +87,8 @@ def test_json_is_one_object_with_answer_figures_and_receipts() -> None:
     assert (told["metrics"]["steps"], told["metrics"]["free_rounds"]) == (1, 1)
     assert told["metrics"]["edits"] == {"applied": 1}
     assert told["metrics"]["peak_tokens"] <= told["metrics"]["limit"] == 12_000 - 2_048
-    [receipt] = told["receipts"]
+    receipt, elided = told["receipts"]
+    assert (elided["author"], elided["source"], elided["status"]) == ("harness", "elide", "applied")
     assert (receipt["author"], receipt["source"], receipt["status"]) == ("model", "file", "applied")
     assert receipt["after"] < receipt["before"]
 

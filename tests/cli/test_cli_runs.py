@@ -51,6 +51,20 @@ def test_no_runs_is_said_and_a_wrong_name_is_an_error() -> None:
 
 
 @pytest.mark.usefixtures("edited")
+def test_show_says_what_each_turn_would_cost_to_edit_and_where_the_prices_come_from() -> None:
+    shown = json.loads(redraft("show", "last", "--json").out)
+    rows = {row["turn"]: row for row in shown["turns"]}
+    edit = rows[3]["edit"]
+    assert edit["tail"] == rows[3]["edit_cost"]
+    assert edit["reread"] == edit["tail"] + min(16, rows[3]["tokens"])
+    assert edit["payback_calls"] is None or edit["payback_calls"] > 0
+    assert edit["now_usd"] is None
+    assert rows[1]["edit"] is None
+    assert "test-model" in shown["prices"]["reason"]
+    assert "no price is known" in redraft("show", "last").out
+
+
+@pytest.mark.usefixtures("edited")
 def test_show_gives_each_turn_with_size_origin_and_what_it_stands_for() -> None:
     shown = json.loads(redraft("show", "last", "--json").out)
     rows = {row["turn"]: row for row in shown["turns"]}
@@ -102,7 +116,7 @@ def test_undo_brings_the_turns_back_and_says_when_it_cannot() -> None:
     assert [row["turn"] for row in shown["turns"]][:4] == [1, 2, 3, 4]
     again = redraft("undo", "last", "1")
     assert again.code == 2
-    assert "2" in again.err
+    assert "the newest first: 3" in again.err  # the undo; 2 left out the edit's own command
 
 
 @pytest.mark.usefixtures("edited")

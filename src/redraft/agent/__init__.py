@@ -2,7 +2,8 @@
 
 from redraft.agent.agent import Agent
 from redraft.agent.bash import BASH
-from redraft.agent.metrics import Collector, Metrics
+from redraft.agent.costs import ModelCall, RunCost, run_cost
+from redraft.agent.metrics import Collector, Metrics, collected, metrics_of
 from redraft.agent.result import RunResult, RunStatus
 from redraft.events import CommandEnded, CommandStarted, Prodded, RequestRefused
 
@@ -13,8 +14,13 @@ __all__ = [
     "CommandEnded",
     "CommandStarted",
     "Metrics",
+    "ModelCall",
     "Prodded",
     "RequestRefused",
+    "RunCost",
     "RunResult",
     "RunStatus",
+    "collected",
+    "metrics_of",
+    "run_cost",
 ]

@@ -31,6 +31,7 @@ from redraft.models.overflow import overflow_of
 from redraft.prompts import agent as words
 from redraft.sandbox import Sandbox
 from redraft.session import Interface, Round, Session, ToolCall
+from redraft.session.terms import recorded_terms
 from redraft.settings import Settings
 from redraft.store import Journal, SQLiteJournal
 
@@ -102,10 +103,13 @@ class Agent:
         self._begin(model, sandbox, on_event)
         self._settings = _with_steps(settings or Settings(), max_steps)
         default = self._settings.command_timeout
-        prompt = words.system_prompt(default, max(LONGEST, default)) if system is None else system
+        if system is None:
+            system = words.system_prompt(
+                default, max(LONGEST, default), background=sandbox.background
+            )
         self._session = Session(
             [
-                {"role": "system", "content": usable_text("the system prompt", prompt)},
+                {"role": "system", "content": usable_text("the system prompt", system)},
                 {"role": "user", "content": usable_text("the task", task)},
             ],
             tools=[BASH],
@@ -171,6 +175,8 @@ class Agent:
         agent = cls.__new__(cls)
         agent._begin(model, sandbox, on_event)
         agent._resumed = True
+        if max_steps is not None:
+            settings = _with_steps(settings or recorded_terms(journal).settings, max_steps)
         for event in journal.events():
             agent._note(event)
         agent._session = Session.resume(
@@ -180,9 +186,11 @@ class Agent:
             settings=settings,
             on_event=agent._saw,
             path=path,
-            notice=words.resumed_notice(str(journal.meta().get("tag", ""))),
+            notice=words.resumed_notice(
+                str(journal.meta().get("tag", "")), background=sandbox.background
+            ),
         )
-        agent._settings = _with_steps(agent._session.settings, max_steps)
+        agent._settings = agent._session.settings
         return agent
 
     @property
@@ -199,6 +207,8 @@ class Agent:
             why=self._why,
             metrics=self._collector.metrics,
             edits=tuple(self._edits),
+            calls=self._collector.calls,
+            model=self._model.name,
         )
 
     def run(self) -> RunResult:
@@ -354,8 +364,15 @@ class Agent:
         outcome = self._sandbox.run(command.text, command.seconds)
         code, late = outcome.exit_code, outcome.timed_out
         self._tell(CommandEnded(self._round, code, late, len(outcome.output)))
-        text = words.command_result(outcome.output, code, timed_out=late, seconds=command.seconds)
-        now.result(call, text, exit_code=code, timed_out=late)
+        text = words.command_result(
+            outcome.output,
+            code,
+            timed_out=late,
+            seconds=command.seconds,
+            background=self._sandbox.background,
+        )
+        # Whatever limit stopped it, it may have left half a context file.
+        now.result(call, text, exit_code=code, timed_out=late or bool(outcome.stopped))
 
     @property
     def _tools(self) -> list[str]:

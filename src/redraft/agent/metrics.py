@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
+from redraft.agent.costs import ModelCall
 from redraft.events import (
     CommandEnded,
     EditJudged,
@@ -22,10 +24,12 @@ from redraft.events import (
     RoundEnded,
 )
 
-__all__ = ["Collector", "Metrics"]
+__all__ = ["Collector", "Metrics", "collected", "metrics_of"]
 
 _NONE: Mapping[str, int] = MappingProxyType({})
 _REJECTED = "rejected"
+_APPLIED = ("applied", "grew", "over")
+_ELIDE = "elide"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,8 @@ class Metrics:
         free_rounds: rounds with calls that cost none, since they only edited the context.
         commands: shell commands that were run.
         limit: tokens that the context may hold, at the end.
-        peak_tokens: the largest request that was answered.
+        peak_tokens, median_tokens: the largest request that was answered, and the middle one by size
+            (of an even number the smaller of the two in the middle).
         sent_tokens: the tokens of all answered requests together.
         read_tokens: those of `sent_tokens` that stand behind the part which a request shares, byte for
             byte, with the answered request before it: what even a perfect prefix cache must read.
@@ -46,7 +51,8 @@ class Metrics:
             something in front of them changed: the price of edits and rollbacks.
         prompt_tokens, cached_tokens, output_tokens: the same in the server's own count, as far as it
             reports them.
-        edits: the model's edits by what became of them (`applied`, `grew`, `rejected`, ...).
+        elided_tokens: tokens that left the context because commands of applied edits became one line.
+        edits: the model's edits by what became of them (`applied`, `grew`, `queued`, `rejected`, ...).
         rejected: its rejected edits by rule.
         nudges: notices on the context's fill, by tier.
         rollbacks: times that the newest turns were taken away.
@@ -61,12 +67,14 @@ class Metrics:
     commands: int = 0
     limit: int = 0
     peak_tokens: int = 0
+    median_tokens: int = 0
     sent_tokens: int = 0
     read_tokens: int = 0
     reread_tokens: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
     output_tokens: int = 0
+    elided_tokens: int = 0
     edits: Mapping[str, int] = field(default_factory=lambda: _NONE)
     rejected: Mapping[str, int] = field(default_factory=lambda: _NONE)
     nudges: Mapping[str, int] = field(default_factory=lambda: _NONE)
@@ -78,7 +86,7 @@ class Metrics:
     @property
     def applied(self) -> int:
         """The model's edits that changed the context."""
-        return sum(self.edits.get(status, 0) for status in ("applied", "grew", "over"))
+        return sum(self.edits.get(status, 0) for status in _APPLIED)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -97,12 +105,16 @@ class Collector:
         asked: the last request, until it is answered.
         shared: raw tokens at the start of `asked` that the last *answered* request began with too.
         again: raw tokens in `asked` that were read before and must be read again.
+        calls: the requests that were answered, in order.
+        sizes: their sizes, the smallest first.
     """
 
     metrics: Metrics = field(default_factory=Metrics)
     asked: RequestMade | None = None
     shared: int = 0
     again: int = 0
+    calls: tuple[ModelCall, ...] = ()
+    sizes: tuple[int, ...] = ()
 
     def after(self, event: Event) -> Collector:
         """The state after an event; unknown ones change nothing."""
@@ -118,6 +130,10 @@ class Collector:
                 return self._with(commands=m.commands + 1)
             case EditJudged(author="model"):
                 return self._edited(event)
+            case EditJudged(source=source, status=status) if (
+                source == _ELIDE and status in _APPLIED
+            ):
+                return self._with(elided_tokens=m.elided_tokens + event.before - event.after)
             case NudgeGiven(tier=tier):
                 return self._with(nudges=_plus(m.nudges, tier))
             case RolledBack():
@@ -141,24 +157,30 @@ class Collector:
         if self.asked is not None:
             shared = min(shared, self.shared)
             again = min(again + self.again, event.raw - shared)
-        return Collector(replace(self.metrics, limit=event.limit), event, shared, again)
+        metrics = replace(self.metrics, limit=event.limit)
+        return replace(self, metrics=metrics, asked=event, shared=shared, again=again)
 
     def _answered(self, event: ReplyRead) -> Collector:
         m, asked = self.metrics, self.asked
         tokens = asked.tokens if asked else 0
         raw = max(asked.raw, 1) if asked else 1
+        shared = tokens * self.shared // raw
+        place = bisect(self.sizes, tokens)
+        sizes = (*self.sizes[:place], tokens, *self.sizes[place:]) if asked else self.sizes
         counted = replace(
             m,
             rounds=m.rounds + 1,
-            peak_tokens=max(m.peak_tokens, tokens),
+            peak_tokens=sizes[-1] if sizes else 0,
+            median_tokens=sizes[(len(sizes) - 1) // 2] if sizes else 0,
             sent_tokens=m.sent_tokens + tokens,
-            read_tokens=m.read_tokens + tokens - tokens * self.shared // raw,
+            read_tokens=m.read_tokens + tokens - shared,
             reread_tokens=m.reread_tokens + tokens * self.again // raw,
             prompt_tokens=m.prompt_tokens + event.prompt,
             cached_tokens=m.cached_tokens + event.cached,
             output_tokens=m.output_tokens + event.output,
         )
-        return Collector(counted)
+        call = ModelCall(tokens, shared, event.prompt, event.cached, event.output)
+        return Collector(counted, calls=(*self.calls, call), sizes=sizes)
 
     def _edited(self, event: EditJudged) -> Collector:
         m = self.metrics
@@ -166,6 +188,19 @@ class Collector:
         if event.status != _REJECTED:
             return self._with(edits=edits)
         return self._with(edits=edits, rejected=_plus(m.rejected, _rule(event.rule)))
+
+
+def collected(events: Iterable[Event]) -> Collector:
+    """The state after `events`, e.g. those of a journal (`SQLiteJournal.events`)."""
+    collector = Collector()
+    for event in events:
+        collector = collector.after(event)
+    return collector
+
+
+def metrics_of(events: Iterable[Event]) -> Metrics:
+    """The figures of a run from all that was told of it, in order."""
+    return collected(events).metrics
 
 
 def _plus(counts: Mapping[str, int], name: str) -> Mapping[str, int]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from redraft.agent.costs import ModelCall, RunCost, run_cost
 from redraft.agent.metrics import Metrics
+from redraft.cost import NoPrice, PriceCard
 from redraft.events import EditJudged
 
 __all__ = ["RunResult", "RunStatus"]
@@ -37,6 +39,8 @@ class RunResult:
         why: why it did not finish; "" where it did.
         metrics: the figures.
         edits: what became of every proposed change of the context, in order, whoever proposed it.
+        calls: the requests that were answered, in order.
+        model: the model's name.
     """
 
     answer: str = ""
@@ -44,6 +48,16 @@ class RunResult:
     why: str = ""
     metrics: Metrics = field(default_factory=Metrics)
     edits: tuple[EditJudged, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
+    model: str = ""
+
+    def cost(self, card: PriceCard | NoPrice | None = None) -> RunCost:
+        """What its model calls cost: compute, and money where prices are given.
+
+        Args:
+            card: the model's prices, e.g. `redraft.cost.GenaiPrices(datetime.now(UTC)).find(model)`.
+        """
+        return run_cost(self.calls, self.model, card)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

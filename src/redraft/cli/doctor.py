@@ -16,14 +16,19 @@ import typer
 from redraft.cli.kept import AsJson
 from redraft.cli.texts import one_line, write_out
 from redraft.contextfile.mirror import Mirror
-from redraft.errors import RedraftError
+from redraft.errors import RedraftError, SettingsError
 from redraft.models import OpenAIModel
-from redraft.sandbox import LocalSandbox, available
-from redraft.settings import Settings
+from redraft.sandbox import ALTERNATIVES, LocalSandbox, available
+from redraft.settings import FOREIGN_VARIABLES, PREFIX, Settings
 from redraft.store import runs_home
 from redraft.tokens import default_counter
 
 __all__ = ["Finding", "doctor"]
+
+
+_SHOWN = 5
+_ROOM = 200 * 10**6
+"""Bytes that should be free where runs are kept; measured: 4 MB for 1,000 rounds, and what they read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,16 @@ def doctor(
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Check what a run needs: sandbox, tokenizer, key, server, places to write. Says what to do.
+    """Check what a run needs, and say what to do.
+
+    Looks at settings, tokenizer, sandbox, places to write, key and server, and changes nothing. What a run
+    cannot do without is marked FAIL, what it can do without is marked note. Nothing is sent to a model.
+
+    \b
+    Examples:
+      redraft doctor
+      redraft doctor --base-url http://localhost:8000/v1
+      redraft doctor --no-ask --json
 
     Ends with exit code 0 where a run can start, 1 where something that it needs is missing.
     """
@@ -70,11 +84,10 @@ def doctor(
 
 
 def _findings(base_url: str | None, ask: bool) -> Iterator[Finding]:
-    yield _tried("settings", lambda: (Settings.load(None, os.environ), "they can be used")[1])
+    yield _tried("settings", _settings)
     yield _tried("tokenizer", _tokenizer)
     yield _tried("shell", _shell)
-    reason = available()
-    yield Finding("bubblewrap", reason is None, reason or "contains commands here", needed=False)
+    yield _bubblewrap()
     yield _tried("context file", _context_file)
     yield _tried("runs", lambda: _writable(runs_home()))
     yield _tried("server", lambda: _server(base_url, ask))
@@ -85,6 +98,24 @@ def _tried(thing: str, look: Callable[[], str]) -> Finding:
         return Finding(thing, True, look())
     except (RedraftError, OSError) as error:
         return Finding(thing, False, str(error))
+
+
+def _settings() -> str:
+    given = sorted({name for name in os.environ if name.startswith(PREFIX)} - FOREIGN_VARIABLES)
+    Settings.load(None, os.environ)
+    return f"can be used; set: {', '.join(given)}" if given else "can be used; none is set"
+
+
+def _bubblewrap() -> Finding:
+    """A run stops where the sandbox that it is to use does not work."""
+    try:
+        needed = Settings.load(None, os.environ).sandbox == "bubblewrap"
+    except SettingsError:
+        needed = True
+    reason = available()
+    if reason is None:
+        return Finding("bubblewrap", True, "contains commands here", needed)
+    return Finding("bubblewrap", False, f"{reason} {ALTERNATIVES}" if needed else reason, needed)
 
 
 def _tokenizer() -> str:
@@ -109,8 +140,14 @@ def _context_file() -> str:
 
 def _writable(home: Path) -> str:
     place = next(parent for parent in (home, *home.parents) if parent.exists())
-    if not os.access(place, os.W_OK):
-        raise OSError(f"{home} cannot be written; set REDRAFT_HOME to a place that can be")
+    advice = "set REDRAFT_HOME to a place where runs can be kept"
+    try:
+        with tempfile.TemporaryFile(dir=place):
+            free = shutil.disk_usage(place).free
+    except OSError as error:
+        raise OSError(f"nothing can be written to {place} ({error.strerror}); {advice}") from error
+    if free < _ROOM:
+        raise OSError(f"{place} has {free // 10**6} MB left; make room, or {advice}")
     return f"kept in {home}"
 
 
@@ -119,5 +156,6 @@ def _server(base_url: str | None, ask: bool) -> str:
         if not ask:
             return "a key or a server is set; it was not asked"
         names = model.served()
-    shown = ", ".join(names[:5])
-    return f"answers; it serves {len(names)} models{f' ({shown}, ...)' if names else ''}"
+    shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    models = "1 model" if len(names) == 1 else f"{len(names)} models"
+    return f"answers; it serves {models}{f' ({shown})' if names else ''}"

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from redraft.agent import collected, run_cost
+from redraft.cli.edit_costs import as_values, edit_cells, edit_values, pricing_of, words
 from redraft.cli.kept import AsJson, RunName, to_read
 from redraft.cli.progress import Board, line_of
+from redraft.cli.report import costs, figures
 from redraft.cli.texts import one_line, write_out
 from redraft.context import Live, Turn
 from redraft.errors import JournalError
 from redraft.events import Event, RunEnded
+from redraft.session.pricing import Pricing
+from redraft.session.terms import recorded_terms
 from redraft.store import Committed, RevisionDiff, SQLiteJournal, Told, diff
 
 __all__ = ["diff_", "log", "show"]
@@ -25,43 +30,62 @@ _PAUSE = 0.3
 """Seconds between two looks at a log that is followed."""
 
 _WORDS = 60
+_TITLES = ("turn", "role", "origin", "tokens", "edit", "pays", "costs", "for", "says")
 
 
 def show(name: RunName, as_json: AsJson = False) -> None:
     """Show what is in a run's context now, turn by turn.
 
-    Sizes are in tokens of our own count. `edit` is what changing the turn would make the server read
-    again: everything behind it. `for` names turns that left when a note came in their place.
+    Sizes are in tokens of our own count. `edit` is what emptying the turn would make the server read
+    again: everything behind it, and with a `+` the reasoning that would be lost. `pays` is the number of
+    calls after which that has paid for itself, and `costs` what the next call costs more than without it;
+    a line below names the price list. `for` names turns that left when a note came in their place. The
+    last lines sum up what the run took so far.
     """
     with to_read(name) as journal:
         live, stands = _state(journal)
-        rows = list(_rows(live, stands))
+        pricing = pricing_of(recorded_terms(journal), live.dialect)
+        rows = list(_rows(live, stands, pricing))
         meta = journal.meta()
+        so_far = collected(journal.events())
+        cost = run_cost(so_far.calls, str(meta.get("model", "")), pricing.card)
     if as_json:
-        write_out(json.dumps({"tokens": live.tokens, "frame": live.frame_tokens, "turns": rows}))
+        told = {"metrics": so_far.metrics.as_dict(), "cost": cost.as_dict()}
+        sizes = {"tokens": live.tokens, "frame": live.frame_tokens}
+        write_out(json.dumps({**sizes, "prices": as_values(pricing), "turns": rows, **told}))
         return
-    table = Table(box=None, pad_edge=False)
-    for title in ("turn", "role", "origin", "tokens", "edit", "for", "says"):
-        number = title in ("turn", "tokens", "edit")
-        table.add_column(title, justify="right" if number else "left", no_wrap=title != "says")
-    for row in rows:
-        origin = row["origin"] if not row["held"] else f"{row['origin']} ({row['held']})"
-        edit = "-" if row["edit_cost"] is None else f"{row['edit_cost']:,}"
-        table.add_row(
-            str(row["turn"]),
-            row["role"],
-            origin,
-            f"{row['tokens']:,}",
-            edit,
-            _ranges(row["stands_for"]),
-            one_line(row["says"], _WORDS),
-        )
     console = Console(highlight=False, markup=False, emoji=False)
-    console.print(table)
+    console.print(_table(rows))
     console.print(
         f"{live.tokens:,} tokens in {len(rows)} turns, {live.frame_tokens:,} of them tools and "
         f"parameters; {meta.get('model', '')} {meta.get('status', '')}".rstrip()
     )
+    console.print(words(pricing))
+    console.print("\n".join(["", *figures(so_far.metrics), *costs(cost)]), soft_wrap=True)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    """The turns as a table; columns that say nothing of any turn are left out."""
+    table = Table(box=None, pad_edge=False)
+    cells = [
+        {
+            "turn": str(row["turn"]),
+            "role": row["role"],
+            "origin": row["origin"],
+            "tokens": f"{row['tokens']:,}",
+            **edit_cells(row["edit"], row["held"]),
+            "for": _ranges(row["stands_for"]),
+            "says": one_line(row["says"], _WORDS),
+        }
+        for row in rows
+    ]
+    titles = [title for title in _TITLES if any(row[title] for row in cells)]
+    for title in titles:
+        number = title in ("turn", "tokens", "edit", "pays", "costs")
+        table.add_column(title, justify="right" if number else "left", no_wrap=title != "says")
+    for row in cells:
+        table.add_row(*(row[title] for title in titles))
+    return table
 
 
 def _state(journal: SQLiteJournal) -> tuple[Live, dict[int, list[int]]]:
@@ -81,18 +105,18 @@ def _state(journal: SQLiteJournal) -> tuple[Live, dict[int, list[int]]]:
     return tail.live, stands
 
 
-def _rows(live: Live, stands: dict[int, list[int]]) -> Iterator[dict[str, Any]]:
-    behind = live.tokens - live.frame_tokens
+def _rows(live: Live, stands: dict[int, list[int]], pricing: Pricing) -> Iterator[dict[str, Any]]:
     for at, turn in enumerate(live.turns):
-        behind -= turn.tokens
         held = _held(live, at)
+        edit = None if held else edit_values(pricing, live, at)
         yield {
             "turn": turn.number,
             "role": turn.role,
             "origin": str(turn.origin),
             "held": held,
             "tokens": turn.tokens,
-            "edit_cost": None if held else behind,
+            "edit_cost": edit and edit["tail"],
+            "edit": edit,
             "stands_for": stands.get(turn.number, []),
             "calls": [call.name for call in turn.content.calls],
             "says": _says(turn),

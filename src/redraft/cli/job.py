@@ -15,14 +15,16 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from redraft.agent import Agent, RunResult, RunStatus
+from redraft.agent import Agent, RunCost, RunResult, RunStatus
 from redraft.cli.exits import ExitCode, exit_code, explain, signals_end_cleanly
 from redraft.cli.progress import Progress
 from redraft.cli.report import as_json, summary
 from redraft.cli.texts import read_file, read_task, write_out
-from redraft.errors import ModelAuthError
+from redraft.cost import NoPrice
+from redraft.errors import ModelAuthError, SettingsError
 from redraft.models import OpenAIModel
 from redraft.sandbox import Sandbox, SandboxKind, make_sandbox
+from redraft.session.pricing import Pricing
 from redraft.settings import Settings
 from redraft.store import SQLiteJournal, find_run, new_run, runs_home
 from redraft.store.runs import CONTEXT
@@ -253,9 +255,10 @@ class _Run:
 
     def report(self, code: ExitCode, error: BaseException | None) -> None:
         """Say how it ended: figures and errors on standard error, the result on standard output."""
-        result = self.result
+        result, cost = self.result, None
         if self._agent is not None:
-            for line in summary(result, self._settings.max_steps):
+            cost = self._cost(result)
+            for line in summary(result, self._settings.max_steps, cost):
                 self._say(line)
         elif error is not None:
             status = RunStatus.FAILED if isinstance(error, Exception) else RunStatus.INTERRUPTED
@@ -265,9 +268,21 @@ class _Run:
         if error is not None:
             explain(error)
         if self._job.json:
-            write_out(as_json(result, model=self._job.model, code=code, error=error))
+            write_out(as_json(result, model=self._job.model, code=code, error=error, cost=cost))
         elif result.answer:
             write_out(result.answer)
+
+    def _cost(self, result: RunResult) -> RunCost:
+        """What the model calls cost. Prices are looked up only where the server counted anything: that
+        takes half a second."""
+        if self._agent is None or not any(call.prompt for call in result.calls):
+            return result.cost()
+        session = self._agent.session
+        try:
+            pricing = Pricing(session.model, session.live.dialect, session.settings.price_file)
+        except SettingsError as error:  # the file is gone; the answer must come out all the same
+            return result.cost(NoPrice(str(error)))
+        return result.cost(pricing.card)
 
 
 def _settings(job: Job) -> Settings:

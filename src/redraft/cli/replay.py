@@ -23,7 +23,11 @@ __all__ = ["replay"]
 
 def replay(
     files: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="Recordings; their format is detected.")
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Recordings, or directories of redraft's own runs; their format is detected.",
+        ),
     ],
     *,
     policy: Annotated[
@@ -66,6 +70,10 @@ def replay(
     over the limit, peak, tokens, FLOPs, money, cache breaks and their causes. Where it has the
     provider's usage, predicted cache reads are held against the reported ones. It prices a fixed
     transcript; it does not say whether the task would have been solved.
+
+    Read are session files of pi and Claude Code, trajectories of SWE-agent and mini-swe-agent, event logs
+    of OpenHands, results of tau-bench, ATIF, recorded HTTP, plain lists of messages, and redraft's own
+    journals (RUN_DIR/journal.db).
 
     \b
     Examples:

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from redraft.cli.job import DEFAULT_KEY, Job, carry_out
 from redraft.cli.kept import RunName
-from redraft.cli.run import (
-    AsJson,
-    BaseUrl,
-    Budget,
-    Container,
-    KeyName,
-    MaxSteps,
-    Network,
-    Quiet,
-    RequestTimeout,
-    Retries,
-    SandboxName,
-    Window,
-)
+from redraft.cli.run import AsJson, Container, Network, Quiet, RequestTimeout, Retries
+from redraft.errors import RedraftError
+from redraft.store import find_run, run_info
 
 __all__ = ["resume"]
+
+
+def _option(text: str, metavar: str, *names: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        *names, help=f"{text} Default: as it was.", metavar=metavar, show_default=False
+    )
+    return option
+
+
+BaseUrl = Annotated[str | None, _option("The server, where it has another address.", "URL")]
+KeyName = Annotated[
+    str | None, _option("The environment variable that holds the key.", "NAME", "--api-key-env")
+]
+Budget = Annotated[int | None, _option("Tokens that a prompt may take.", "TOKENS")]
+Window = Annotated[int | None, _option("The model's window.", "TOKENS")]
+MaxSteps = Annotated[
+    int | None, _option("Steps of the whole run, those that it has taken included.", "N")
+]
+Workdir = Annotated[Path | None, _option("Where commands start.", "DIR", "--workdir", "-C")]
+SandboxName = Annotated[
+    str | None,
+    _option("Where commands run: `bubblewrap`, `local`, or `container`.", "KIND", "--sandbox"),
+]
 
 
 def resume(
@@ -36,9 +49,10 @@ def resume(
         ),
     ] = "",
     base_url: BaseUrl = None,
-    key_name: KeyName = DEFAULT_KEY,
+    key_name: KeyName = None,
     budget: Budget = None,
     window: Window = None,
+    workdir: Workdir = None,
     max_steps: MaxSteps = None,
     sandbox: SandboxName = None,
     container: Container = "",
@@ -48,10 +62,11 @@ def resume(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Take up a run where it ended: the same context, the same bytes, the same place.
+    """Go on with a run that was stopped, failed or was killed.
 
-    Works after Ctrl-C, a crash, a full disk or a reboot. A call whose result never came gets one that
-    says so. A run that has its answer needs --say to go on.
+    It takes up the very context that was sent last, in the same place: after Ctrl-C, a crash, a full
+    disk or a reboot. The model is told of a command that was cut off, and that its shell is a new one.
+    A run out of steps needs a larger --max-steps, one that has its answer needs --say to go on.
 
     \b
     Examples:
@@ -63,8 +78,8 @@ def resume(
         task=say,
         model="",
         base_url=base_url,
-        key_name=key_name,
-        workdir=None,
+        key_name=key_name or _key_name(name),
+        workdir=workdir,
         settings_file=None,
         overrides={
             "budget": budget,
@@ -82,3 +97,12 @@ def resume(
         resumed=name,
     )
     raise typer.Exit(carry_out(job))
+
+
+def _key_name(name: str) -> str:
+    """The variable that held the key when the run began. Whatever is wrong with the run is said when it
+    is taken up."""
+    try:
+        return str(run_info(find_run(name)).meta.get("key_name", DEFAULT_KEY))
+    except RedraftError:
+        return DEFAULT_KEY
