@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint docs bench
+.PHONY: help setup test lint docs bench fuzz
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,8 @@ docs: $(READY) ## write the command reference anew; check links and snippets
 	mv docs/.cli.md docs/cli.md
 	$(BIN)/python -m pytest -q tests/test_readme.py
 
-bench: $(READY) ## measure milliseconds per round by the context's size; ARGS=--json for a script
-	$(BIN)/python bench/rounds.py $(ARGS)
-	$(if $(ARGS),,$(BIN)/python bench/bench_cost.py)
+bench: $(READY) ## measure rounds, accounting and the journal; ARGS=--json for a script
+	$(BIN)/python bench $(ARGS)
+
+fuzz: $(READY) ## look for a list that a provider refuses, for a minute; ARGS='--seconds 3600' for longer
+	$(BIN)/python bench/fuzz_door.py $(ARGS)

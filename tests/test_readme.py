@@ -3,8 +3,9 @@ somewhere.
 
 A block marked `python` is executed; the blocks of one page share their names, as a reader would
 type them one after the other. These names are there without being defined: `messages`, `tools`, `run`,
-`client` and `async_client` (real OpenAI clients of a server that plays a short task). A block that
-cannot run says so on the line above: `<!-- test: skip: why -->`.
+`client` and `async_client` (real OpenAI clients of servers that play a short task), `anthropic_client` and
+`gemini_url` (the same task elsewhere). A block that cannot run says so on the line above:
+`<!-- test: skip: why -->`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 
 import pytest
 
-from redraft.testing import FakeServer
+from redraft.testing import FakeAnthropic, FakeGemini, FakeResponses, FakeServer
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
@@ -89,16 +90,25 @@ def player(request: Mapping[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str, Any]]:
     """What a snippet finds."""
+    from anthropic import Anthropic
     from openai import AsyncOpenAI, OpenAI
 
     monkeypatch.chdir(tmp_path)
     with (
         FakeServer(player) as server,
+        FakeResponses(player) as responses,
+        FakeAnthropic(player) as messages,
+        FakeGemini(player) as google,
         OpenAI(api_key="none", base_url=server.base_url) as client,
+        OpenAI(api_key="none", base_url=responses.base_url) as other,
+        Anthropic(api_key="none", base_url=messages.base_url) as anthropic_client,
     ):
+        monkeypatch.setitem(vars(client), "responses", other.responses)
         yield {
             "__name__": "__main__",
             "client": client,
+            "anthropic_client": anthropic_client,
+            "gemini_url": google.base_url,
             "async_client": AsyncOpenAI(api_key="none", base_url=server.base_url),
             "base_url": server.base_url,
             "messages": [

@@ -202,7 +202,9 @@ def same():
     list(tail.new())
     turns = [(turn.number, turn.digest) for turn in tail.live.turns]
     now = [(turn.number, turn.digest) for turn in session.live.turns]
-    return turns == now and tail.live.pins == session.live.pins
+    row = session.ledger.rows[-1] if session.ledger.rows else None
+    balanced = row is None or row.after == session.live.tokens
+    return turns == now and tail.live.pins == session.live.pins and balanced
 
 threading.Thread(target=storm, daemon=True).start()
 interrupts = differing = 0

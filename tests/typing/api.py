@@ -64,6 +64,7 @@ async def own_async_loop(client: AsyncOpenAI, messages: list[dict[str, Any]]) ->
 
 def a_framework_that_owns_the_loop(session: Session, history: list[Any]) -> list[Any]:
     assert_type(session.edit_context(edits=[{"turn": 4, "text": "seen"}]), str)
+    assert_type(session.view_body({"messages": history}, prompt_tokens=1), dict[str, Any])
     return list(session.view(history))
 
 
