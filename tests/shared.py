@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-__all__ = ["RECORDINGS", "recording"]
+__all__ = ["RECORDINGS", "SHARED", "recording"]
 
 Message = dict[str, Any]
 
 # Read at import: the tests themselves run without settings from outside.
-_SHARED = Path(os.environ.get("REDRAFT_SHARED", Path(__file__).parents[2] / "shared"))
-_AGENTS = _SHARED / "data" / "trajectories" / "agents"
+SHARED = Path(os.environ.get("REDRAFT_SHARED", Path(__file__).parents[2] / "shared"))
+_AGENTS = SHARED / "data" / "trajectories" / "agents"
 
 
 def recording(name: str) -> list[Message]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from agent_world import Scripted, bash, say
@@ -46,10 +47,8 @@ def work(home: Path, *script: object, resume: bool = False) -> tuple[RunResult, 
                 journal=journal,
                 path=home / "run" / "context",
             )
-        try:
+        with contextlib.suppress(ModelConnectionError):
             agent.run()
-        except ModelConnectionError:
-            pass
         return agent.result, list(journal.events())
 
 

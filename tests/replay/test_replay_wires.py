@@ -165,7 +165,10 @@ def test_a_converse_conversation_with_cache_points() -> None:
     system = [{"text": LONG}, POINT]
     use = {"toolUse": {"toolUseId": "t1", "name": "look", "input": {"at": 1}}}
     result = {"toolResult": {"toolUseId": "t1", "content": [{"json": {"seen": True}}]}}
-    first: dict[str, Any] = {"system": system, "messages": [{"role": "user", "content": [{"text": "Look."}]}]}
+    first: dict[str, Any] = {
+        "system": system,
+        "messages": [{"role": "user", "content": [{"text": "Look."}]}],
+    }
     thought = {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "s"}}}
     asked = answer("I look.", 0, 5_000)
     asked["output"]["message"]["content"] = [thought, {"text": "I look."}, use]
