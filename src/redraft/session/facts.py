@@ -31,7 +31,8 @@ class Facts:
     @property
     def messages(self) -> list[Native]:
         """The live context as messages, to keep or to go on from: what the next request would
-        contain, but for what it may do first to make room. A copy, so that nothing done to it reaches the session."""
+        contain, but for what it may do first to make room. A copy, so that nothing done to it
+        reaches the session."""
         return deepcopy(self._wire.preview(self._core.live.outgoing))
 
     @property
