@@ -25,13 +25,13 @@ from redraft.events import (
 )
 
 
-def judged(status: str, rule: str = "", author: str = "model") -> EditJudged:
+def judged(status: str, rule: str = "", author: str = "model", source: str = "file") -> EditJudged:
     number = 3 if status in ("applied", "grew", "over") else 0
     return EditJudged(
         round=1,
         number=number,
         author=author,
-        source="file",
+        source=source,
         status=status,
         before=1_857,
         after=1_031,
@@ -50,6 +50,10 @@ def judged(status: str, rule: str = "", author: str = "model") -> EditJudged:
         (judged("applied"), "edit 3 applied: 1,857 -> 1,031 tokens"),
         (judged("grew"), "edit 3 applied, but grew: 1,857 -> 1,031 tokens"),
         (judged("over"), "edit 3 applied, still over the limit: 1,857 -> 1,031 tokens"),
+        (
+            judged("applied", author="harness", source="elide"),
+            "an edit's own command, in one line: 1,857 -> 1,031",
+        ),
         (judged("rejected", "fit: too large"), "edit rejected (fit: too large)"),
         (judged("failed", "exit code 2"), "edit failed (exit code 2)"),
         (judged("no-match"), "named the context file and changed nothing in it"),
