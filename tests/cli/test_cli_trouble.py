@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from cli_world import EDIT, Done, bash, call, calling, redraft, results, run, say, script
 
+from redraft.models import OpenAIModel
 from redraft.testing import FakeServer, Fault
 from redraft.testing.faults import OVERFLOWS
 
@@ -344,6 +345,8 @@ def test_a_work_directory_that_is_a_file() -> None:
 def closed_to_us() -> Iterator[Path]:
     """A directory that this process may not enter, if need be as somebody else than the superuser."""
     root = os.geteuid() == 0
+    # What is imported late might lie where somebody else may not read.
+    OpenAIModel("m", base_url="http://127.0.0.1:9/v1").close()
     with tempfile.TemporaryDirectory() as place:
         closed = Path(place) / "closed"
         closed.mkdir(mode=0o000)

@@ -180,6 +180,13 @@ def test_runs_without_a_journal_or_with_a_damaged_one_are_listed(tmp_path: Path)
     assert "no journal" in found["damaged"].why
 
 
+def test_a_run_that_has_no_file_yet_is_as_young_as_its_directory(tmp_path: Path) -> None:
+    made = new_run(tmp_path)
+    assert run_info(made).active == made.stat().st_mtime
+    assert gc_runs(tmp_path, older_than=3600) == []
+    assert made.is_dir()
+
+
 def test_the_run_that_was_active_last_comes_first(tmp_path: Path) -> None:
     make(tmp_path, "2026-11-28-late-fox", at=NOON)
     make(tmp_path, "2026-11-30-early-fox", at=NOON - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import Annotated
 
 import typer
@@ -51,5 +52,9 @@ def fork(
     """Copy a run, up to a revision, into a run of its own that can be resumed by itself."""
     with to_read(name) as journal:
         directory = new_run()
-        entries = forked(journal, directory, at=at)
+        try:
+            entries = forked(journal, directory, at=at)
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
     write_out(f"{directory.name}: {entries} entries; go on with `redraft resume {directory.name}`")

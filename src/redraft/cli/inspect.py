@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
@@ -14,15 +15,17 @@ from rich.table import Table
 from redraft.agent import collected, run_cost
 from redraft.cli.edit_costs import as_values, edit_cells, edit_values, pricing_of, words
 from redraft.cli.kept import AsJson, RunName, to_read
-from redraft.cli.progress import Board, line_of
+from redraft.cli.progress import INDENT, Board, Line, line_of
 from redraft.cli.report import costs, figures
 from redraft.cli.texts import one_line, write_out
 from redraft.context import Live, Turn
 from redraft.errors import JournalError
-from redraft.events import Event, RunEnded
+from redraft.events import EditJudged, Event, RunEnded
 from redraft.session.pricing import Pricing
 from redraft.session.terms import recorded_terms
 from redraft.store import Committed, RevisionDiff, SQLiteJournal, Told, diff
+from redraft.store.files import LOCK
+from redraft.store.lock import writer_of
 
 __all__ = ["diff_", "log", "show"]
 
@@ -163,9 +166,10 @@ def log(
       redraft log last --follow --json | jq .type
     """
     with to_read(name) as journal:
-        board, tail = Board(), journal.tail()
+        board, tail, ended = Board(), journal.tail(), False
         while True:
-            ended = False
+            # Before the look, so that whatever the writer said last is in it.
+            written = writer_of(journal.directory / LOCK) is not None
             for recorded in tail.new():
                 if not isinstance(recorded.entry, Told):
                     continue
@@ -173,22 +177,33 @@ def log(
                 ended = isinstance(event, RunEnded)
                 board = board.after(event)
                 _tell(event, board, recorded.seq, recorded.at, as_json=as_json)
-            if not follow or ended:
-                return
+            if not follow or ended or not written:
+                break
             time.sleep(_PAUSE)
+    if follow and not ended:
+        where = journal.directory.name
+        print(f"redraft: nobody writes to this run; redraft resume {where}", file=sys.stderr)
 
 
 def _tell(event: Event, board: Board, seq: int, at: float, *, as_json: bool) -> None:
     if as_json:
         write_out(json.dumps({"seq": seq, "at": at, **event.as_dict()}))
         return
-    line = line_of(event, board)
+    line = _revision(event) or line_of(event, board)
     clock = time.strftime("%H:%M:%S", time.localtime(at))
     if line is not None:
         write_out(f"{clock} {line.text}")
     elif isinstance(event, RunEnded):
         why = f": {event.why}" if event.why else ""
         write_out(f"{clock} {event.status}{one_line(why, 300)}")
+
+
+def _revision(event: Event) -> Line | None:
+    """A revision that is not the model's: its number is needed for `diff`, `undo` and `fork`."""
+    if not isinstance(event, EditJudged) or event.author == "model" or not event.number:
+        return None
+    sizes = f"{event.before:,} -> {event.after:,} tokens"
+    return Line(f"{INDENT}edit {event.number} by the {event.author} ({event.source}): {sizes}")
 
 
 def diff_(

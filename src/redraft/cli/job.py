@@ -27,7 +27,7 @@ from redraft.sandbox import Sandbox, SandboxKind, make_sandbox
 from redraft.session.pricing import Pricing
 from redraft.settings import Settings
 from redraft.store import SQLiteJournal, find_run, new_run, runs_home
-from redraft.store.runs import CONTEXT
+from redraft.store.runs import CONTEXT, make_runs_home
 
 __all__ = ["DEFAULT_KEY", "Job", "carry_out"]
 
@@ -127,6 +127,7 @@ class _Run:
         self._job = job
         self._agent: Agent | None = None
         self._name = ""
+        self._rounds = 0
         self._settings = Settings()
         self._console = Console(stderr=True, quiet=job.quiet, highlight=False, emoji=False)
 
@@ -164,7 +165,7 @@ class _Run:
         try:
             journal = stack.enter_context(SQLiteJournal(directory))
             journal.set_meta(place=asdict(place), base_url=job.base_url, key_name=job.key_name)
-            sandbox = stack.enter_context(sandbox_of(_context_place(directory)))
+            sandbox = stack.enter_context(sandbox_of(_context_place(directory), runs_home()))
             progress = stack.enter_context(Progress(self._console, settings.max_steps))
             agent = Agent(
                 model,
@@ -186,8 +187,8 @@ class _Run:
 
     def _take_up(self, stack: ExitStack, name: str) -> None:
         job = self._job
+        said = read_task(job.task, sys.stdin.buffer) if job.task else ""
         directory = find_run(name)
-        self._name = directory.name
         journal = stack.enter_context(SQLiteJournal(directory))
         meta = journal.meta()
         known = Place(**meta["place"]) if "place" in meta else Place(str(Path.cwd()))
@@ -202,7 +203,9 @@ class _Run:
         model = stack.enter_context(_model(job, job.model or str(meta.get("model", "")), url))
         old = Settings.load(job.settings_file, os.environ)
         sandbox_of = self._sandbox_maker(place, old)
-        sandbox = stack.enter_context(sandbox_of(_context_place(directory)))
+        # A run that was named by its path may lie anywhere; what is to be hidden must be there.
+        hidden = make_runs_home(), directory.absolute()
+        sandbox = stack.enter_context(sandbox_of(_context_place(directory), *hidden))
         progress = stack.enter_context(Progress(self._console, old.max_steps))
         agent = Agent.resume(
             model,
@@ -216,25 +219,28 @@ class _Run:
         )
         self._agent = stack.enter_context(agent)
         self._settings = agent.session.settings
-        if job.task:
-            said = read_task(job.task, sys.stdin.buffer)
+        # Only from here on can it be said that it goes on: what ended before is said by its error.
+        taken = agent.result.metrics
+        self._name, self._rounds = directory.name, taken.rounds
+        progress.take_up(taken.steps, self._settings.max_steps)
+        if said:
             agent.session.append({"role": "user", "content": said})
         self._introduce(agent, place)
 
-    def _sandbox_maker(self, place: Place, settings: Settings) -> Callable[[Path], Sandbox]:
-        """Makes the sandbox for a directory of the context file."""
+    def _sandbox_maker(self, place: Place, settings: Settings) -> Callable[..., Sandbox]:
+        """Makes the sandbox for a directory of the context file, and what commands must not see."""
         # A key in a variable whose name does not look like one would reach the commands.
-        hidden = {self._job.key_name: ""} if self._job.key_name in os.environ else {}
+        keyless = {self._job.key_name: ""} if self._job.key_name in os.environ else {}
 
-        def make(context: Path) -> Sandbox:
+        def make(context: Path, *hidden: Path) -> Sandbox:
             return make_sandbox(
                 place.kind,
                 Path(place.workdir),
                 context_dir=context,
                 network=place.network,
-                hidden=(runs_home(),),
+                hidden=hidden,
                 command=place.container,
-                env=hidden,
+                env=keyless,
                 timeout=settings.command_timeout,
                 output_cap=settings.output_cap,
             )
@@ -263,14 +269,26 @@ class _Run:
         elif error is not None:
             status = RunStatus.FAILED if isinstance(error, Exception) else RunStatus.INTERRUPTED
             result = replace(result, status=status, why=str(error))
-        if self._name and result.status is not RunStatus.FINISHED:
-            self._say(f"Go on with: redraft resume {self._name}   (redraft log {self._name})")
+        if self._name and (hint := self._hint(result)):
+            self._say(f"{hint}   (redraft log {self._name})")
         if error is not None:
             explain(error)
         if self._job.json:
-            write_out(as_json(result, model=self._job.model, code=code, error=error, cost=cost))
+            model = self._job.model or result.model
+            write_out(as_json(result, model=model, code=code, error=error, cost=cost))
         elif result.answer:
             write_out(result.answer)
+
+    def _hint(self, result: RunResult) -> str:
+        """How to go on with a run that is not done, or that was done before it was taken up."""
+        again, most = f"redraft resume {self._name}", self._settings.max_steps
+        if result.status is RunStatus.FINISHED:
+            if self._job.resumed is None or result.metrics.rounds > self._rounds:
+                return ""
+            return f'It had its answer already. Say more with: {again} --say "..."'
+        if result.status is RunStatus.STOPPED and result.metrics.steps >= most:
+            return f"Its steps are spent. Go on with: {again} --max-steps {2 * most}"
+        return f"Go on with: {again}"
 
     def _cost(self, result: RunResult) -> RunCost:
         """What the model calls cost. Prices are looked up only where the server counted anything: that

@@ -50,7 +50,13 @@ def ls(as_json: AsJson = False) -> None:
         return
     table = Table(box=None, pad_edge=False)
     for title in ("run", "status", "active", "size", "model", "task"):
-        table.add_column(title, justify="right" if title == "size" else "left", overflow="fold")
+        # A name must come out whole, so that it can be copied; the last two give way.
+        table.add_column(
+            title,
+            justify="right" if title == "size" else "left",
+            overflow="fold",
+            no_wrap=title not in ("model", "task"),
+        )
     for run in runs:
         table.add_row(
             run.name,

@@ -29,13 +29,14 @@ from redraft.events import (
     RoundEnded,
 )
 
-__all__ = ["Board", "Line", "Progress", "line_of"]
+__all__ = ["INDENT", "Board", "Line", "Progress", "line_of"]
 
 _MOST = 300
 """Characters of a line where no terminal sets a width."""
 _BAR = 24
 _LEAST_BAR = 4
-_INDENT = " " * 13
+INDENT = " " * 13
+"""Stands before what came of a command, so that it lies below the command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,8 @@ def line_of(event: Event, board: Board) -> Line | None:
             return _beside(f"exit code {code}", "dim")
         case EditJudged(author="model"):
             return _edit(event)
+        case EditJudged(source="elide", before=before, after=after) if after < before:
+            return _beside(f"an edit's own command, in one line: {before:,} -> {after:,}", "dim")
         case RequestRefused():
             return _beside("the server refused the request as too large", "yellow")
         case RolledBack(turns=turns, before=before, after=after):
@@ -123,7 +126,7 @@ def line_of(event: Event, board: Board) -> Line | None:
 
 
 def _beside(text: str, style: str) -> Line:
-    return Line(_INDENT + text, style)
+    return Line(INDENT + text, style)
 
 
 def _edit(event: EditJudged) -> Line:
@@ -166,6 +169,10 @@ class Progress:
             if alive
             else None
         )
+
+    def take_up(self, steps: int, max_steps: int) -> None:
+        """Count on from the steps that a run has taken already."""
+        self._board, self._max_steps = replace(self._board, steps=steps), max_steps
 
     def see(self, event: Event) -> None:
         """Show an event of the agent's."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from redraft.errors import JournalError
 from redraft.store.bodies import Bodies
-from redraft.store.lock import WriterLock
+from redraft.store.lock import WriterLock, writer_of
 from redraft.store.schema import VERSION, migrate, version_of
 from redraft.store.troubles import of_system
 
@@ -35,6 +35,16 @@ LOCK = "lock"
 """The name of the lock file beside it."""
 
 _MAGIC = b"SQLite format 3\0"
+
+_STILL = "mode=ro&immutable=1"
+
+_OUTSIDE = {
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+}
 
 _WAIT = 10.0
 """Seconds to wait where another connection is at work; a reader never waits for a writer."""
@@ -69,9 +79,7 @@ def opened_to_read(path: Path) -> sqlite3.Connection:
     """Open a journal file and change nothing in it; one of an older version is migrated in memory."""
     if not path.is_file():
         raise JournalError(f"there is no journal at {path}; check the run's name.")
-    # A file in a place that cannot be written to has no use for the files that SQLite puts beside it.
-    still = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
-    database = _connected(path, "mode=ro&immutable=1" if still else "mode=rw")
+    database = _looked_into(path)
     with _opening(path, database):
         version = version_of(database)
         if version == 0:
@@ -81,6 +89,27 @@ def opened_to_read(path: Path) -> sqlite3.Connection:
             migrate(database)
         database.execute("PRAGMA query_only = ON")
     return database
+
+
+def _looked_into(path: Path) -> sqlite3.Connection:
+    # Where SQLite cannot put its files beside it, one that nobody changes has no need of them.
+    wal = path.with_name(f"{path.name}-wal")
+    still = not os.access(path.parent, os.W_OK) and not wal.exists()
+    database = _connected(path, _STILL if still else "mode=rw")
+    try:
+        database.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.Error as error:
+        logged = wal.exists() and wal.stat().st_size
+        if still or logged or not _no_room(error) or writer_of(path.parent / LOCK) is not None:
+            return database  # whoever reads it next says what is wrong
+        database.close()
+        database = _connected(path, _STILL)
+    return database
+
+
+def _no_room(error: sqlite3.Error) -> bool:
+    """Whether the fault is with the disk or the rights, and not with what the file holds."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _OUTSIDE
 
 
 def _connected(path: Path, how: str = "mode=rwc") -> sqlite3.Connection:
@@ -127,10 +156,10 @@ def _opening(path: Path, database: sqlite3.Connection) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         database.close()
-        raise JournalError(
-            f"{path} cannot be used as a journal ({error}); restore it from a copy, or check the path "
-            "and the room on its disk."
-        ) from error
+        todo = "restore it from a copy, or check the path and the room on its disk."
+        if _no_room(error):
+            todo = "make room on its disk, or check its rights."
+        raise JournalError(f"{path} cannot be used as a journal ({error}); {todo}") from error
     except JournalError as error:
         database.close()
         raise JournalError(f"{path}: {error}") from None

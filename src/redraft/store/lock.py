@@ -36,9 +36,7 @@ class WriterLock:
         self._file = _opened(path)
         try:
             _acquire(self._file, path)
-            said = b"%d" % os.getpid()
-            os.pwrite(self._file, said, 0)
-            os.ftruncate(self._file, len(said))
+            _sign(self._file)
         except BaseException:
             os.close(self._file)
             raise
@@ -79,6 +77,16 @@ def writer_of(path: Path) -> int | None:
     finally:
         os.close(file)
     return None
+
+
+def _sign(file: int) -> None:
+    said = b"%d" % os.getpid()
+    try:
+        os.pwrite(file, said, 0)
+        os.ftruncate(file, len(said))
+    except OSError:
+        # A full disk. The lock holds without a name, and `gc` must be able to make room.
+        os.ftruncate(file, 0)
 
 
 def _acquire(file: int, path: Path) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random, SystemRandom
@@ -27,6 +27,7 @@ __all__ = [
     "find_run",
     "gc_runs",
     "list_runs",
+    "make_runs_home",
     "new_run",
     "run_info",
     "runs_home",
@@ -114,23 +115,46 @@ def new_run(
     Raises:
         JournalError: it cannot be made.
     """
-    home = runs_home() if home is None else home
+    home = make_runs_home(home)
     date = time.strftime("%Y-%m-%d", time.localtime(now))
-    try:
-        for place in (home.parent, home):
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _keeping(home):
         for _ in range(_TRIES):
             directory = home / f"{date}-{word_pair(chance or SystemRandom())}"
             with contextlib.suppress(FileExistsError):
                 directory.mkdir(mode=0o700)
                 return directory
+    raise JournalError(f"{home} is full of today's runs; remove some with `redraft gc`.")
+
+
+def make_runs_home(home: Path | None = None) -> Path:
+    """Make the directory of all runs, private to its owner, where it is missing.
+
+    Args:
+        home: the directory; by default `runs_home()`.
+
+    Returns:
+        the directory.
+
+    Raises:
+        JournalError: it cannot be made.
+    """
+    home = runs_home() if home is None else home
+    with _keeping(home):
+        for place in (home.parent, home):
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return home
+
+
+@contextlib.contextmanager
+def _keeping(home: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise of_system(
             error,
-            f"no run can be kept in {home} ({error.strerror}); make the place writable, or set "
-            "REDRAFT_HOME to another one.",
+            f"no run can be kept in {home} ({error.strerror}); make the place writable and free some "
+            "room, or set REDRAFT_HOME to another one.",
         ) from error
-    raise JournalError(f"{home} is full of today's runs; remove some with `redraft gc`.")
 
 
 def list_runs(home: Path | None = None) -> list[RunInfo]:
@@ -193,13 +217,16 @@ def _peek(path: Path) -> tuple[dict[str, Any], float | None]:
 
 
 def _size(directory: Path) -> tuple[int, float]:
-    """(bytes, time of the last change) of the files in a run."""
+    """(bytes of the files, time of the last change) of a run."""
     size, touched = 0, 0.0
     for place, _, names in os.walk(directory):
         for name in names:
             with contextlib.suppress(OSError):  # gone meanwhile
                 status = Path(place, name).lstat()
                 size, touched = size + status.st_size, max(touched, status.st_mtime)
+    if not touched:
+        with contextlib.suppress(OSError):  # one without a file is as old as its directory
+            touched = directory.stat().st_mtime
     return size, touched
 
 
