@@ -104,6 +104,29 @@ def test_an_atif_trajectory() -> None:
     assert only.at == 1_760_625_000.0, "sent when the step before it was there"
 
 
+def test_a_call_behind_an_atif_steps_slow_tools_was_not_sent_when_they_started() -> None:
+    steps = [
+        {"step_id": at, "source": "agent", "message": "so", "timestamp": f"2025-10-16T14:{at}0:00Z"}
+        for at in (1, 2)
+    ]
+    calls = read(atif({"step_id": 0, "source": "user", "message": "task"}, *steps)).threads[0].calls
+    first, second = calls
+    assert first.at is not None
+    assert second.at is not None
+    assert second.at - first.at == 600
+
+
+def test_cache_writes_of_an_atif_step_stand_under_extra() -> None:
+    extra = {
+        "cache_creation_input_tokens": 9,
+        "cache_creation": {"ephemeral_1h_input_tokens": 7},
+        "input_tokens": 1,
+    }
+    metrics = {"prompt_tokens": 50, "completion_tokens": 6, "cached_tokens": 40, "extra": extra}
+    found = read(atif({"step_id": 1, "source": "agent", "message": "so", "metrics": metrics}))
+    assert found.threads[0].calls[0].reported == Reported(50, 40, 9, 7, 6)
+
+
 @pytest.mark.parametrize(
     ("steps", "says"),
     [

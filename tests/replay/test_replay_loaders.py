@@ -335,6 +335,25 @@ def test_mini_swe_agent_with_the_servers_answers_beside_the_messages() -> None:
     assert roles(found) == ["system", "user", "assistant"]
 
 
+def test_tokens_that_litellm_says_were_written_for_an_hour() -> None:
+    usage = {
+        "prompt_tokens": 120,
+        "completion_tokens": 7,
+        "cache_read_input_tokens": 60,
+        "cache_creation_input_tokens": 50,
+        "prompt_tokens_details": {
+            "cached_tokens": 60,
+            "cache_creation_token_details": {
+                "ephemeral_5m_input_tokens": 20,
+                "ephemeral_1h_input_tokens": 30,
+            },
+        },
+    }
+    message = {"role": "assistant", "content": "so", "extra": {"response": {"usage": usage}}}
+    found = read(json.dumps({"messages": [message], "info": {"mini_version": "2.0"}}))
+    assert found.threads[0].calls[0].reported == Reported(120, 60, 50, 30, 7)
+
+
 def test_mini_swe_agent_on_the_responses_api() -> None:
     item = {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": "{}"}
     messages = [

@@ -259,7 +259,7 @@ def test_a_policy_that_wants_a_summary_gets_a_stand_in_and_its_spend_is_told() -
     (only,) = found.runs
     assert (only.applied, only.summaries) == (1, 1)
     assert only.summary_prompt > 500
-    assert 50 < only.summary_output <= 100
+    assert 0 < only.summary_output <= 100  # repeated lines are picked once
     assert any("by stand-ins" in line for line in summary(found))
 
 

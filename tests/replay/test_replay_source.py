@@ -25,11 +25,11 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_directory_is_no_recording(tmp_path: Path) -> None:
-    with pytest.raises(RecordingError, match="check the path"):
+    with pytest.raises(RecordingError, match=r"without a journal.*or the recordings in it"):
         load(tmp_path)
 
 
-@pytest.mark.parametrize("data", [b"", b"  \n\n"])
+@pytest.mark.parametrize("data", [b"", b"  \n\n", b"\xef\xbb\xbf", b"\xff\xfe"])
 def test_an_empty_file_says_so(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(data)
@@ -42,6 +42,38 @@ def test_unicode_with_or_without_a_mark_is_read(tmp_path: Path, encoding: str) -
     path = tmp_path / "a.json"
     path.write_bytes(json.dumps(MESSAGES, ensure_ascii=False).encode(encoding))
     assert load(path).threads[0].messages[0]["content"] == "Grüße"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("document", [MESSAGES, {"messages": MESSAGES}])
+def test_wide_unicode_without_a_mark_is_told_from_its_first_character(
+    tmp_path: Path, encoding: str, document: object
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(json.dumps(document, ensure_ascii=False).encode(encoding))
+    assert load(path).threads[0].messages[0]["content"] == "Grüße"
+
+
+def test_wide_unicode_that_breaks_off_is_damaged_and_not_to_be_converted(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(json.dumps(MESSAGES).encode("utf-16")[:-1])
+    with pytest.raises(RecordingError, match=r"a\.json:1: .* is not UTF-16; .*copy or export"):
+        load(path)
+
+
+def test_bytes_that_are_no_text_are_not_to_be_converted(tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
+    with pytest.raises(RecordingError, match=r"a\.png:1: .*NUL bytes.*name a recording"):
+        load(path)
+
+
+@pytest.mark.parametrize(("data", "line"), [(b"\0", 1), (b"\n\0\0\0\n", 2)])
+def test_nul_bytes_are_named_with_their_line(tmp_path: Path, data: bytes, line: int) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(data)
+    with pytest.raises(RecordingError, match=rf"a\.jsonl: line {line} holds NUL bytes"):
+        load(path)
 
 
 def test_another_encoding_is_named_with_its_line_and_a_way_out(tmp_path: Path) -> None:
@@ -76,6 +108,17 @@ def test_a_damaged_line_is_named() -> None:
         RecordingError, match=r"^recording:3: this line is not JSON .*mend or remove"
     ):
         read(lines(*GOOD[:2], '{"type": "mess', GOOD[2]))
+
+
+def test_a_damaged_first_line_can_be_passed_over_and_says_so() -> None:
+    with pytest.raises(RecordingError, match=r"its first line is not .*\(skip_damaged\)"):
+        read(lines("{broken", *GOOD))
+    assert len(read(lines("{broken", *GOOD), skip_damaged=True).threads[0].messages) == 2
+
+
+def test_lines_of_no_known_form_are_not_called_broken_json() -> None:
+    with pytest.raises(RecordingError, match="lines are JSON objects, but of no form"):
+        read(lines({"some": "thing"}, {"other": "thing"}))
 
 
 def test_a_last_line_that_a_crash_cut_off_is_told_from_other_damage() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from redraft.context import Live, Turn
@@ -73,7 +73,7 @@ class Slicer:
         if settings:
             head.append(Segment(name_of("settings", settings), 0, "frame", ends=False))
         whole = self._reasoning == "keep"
-        rest = segments[ends[lead] :] if whole else self._thinned(live.turns, lead)
+        rest = segments[ends[lead] :] if whole else self._thinned(live.turns, segments, ends, lead)
         return Request((*head, *rest), at, thread, changed, model, marks)
 
     def _joined(self, thread: str, turns: tuple[Turn, ...]) -> tuple[list[Segment], list[int]]:
@@ -89,13 +89,17 @@ class Slicer:
         self._last[thread] = (turns, segments, ends)
         return segments, ends
 
-    def _thinned(self, turns: Sequence[Turn], lead: int) -> Iterator[Segment]:
+    def _thinned(
+        self, turns: Sequence[Turn], segments: list[Segment], ends: list[int], lead: int
+    ) -> list[Segment]:
         """The segments from `lead` on, without the reasoning that the chat template leaves out."""
-        last = max((at for at, turn in enumerate(turns) if turn.role == "user"), default=-1)
-        for place, turn in enumerate(turns[lead:], lead):
-            cut = self.turn(turn)
-            sent = self._reasoning == "recent" and place > last
-            yield from cut if sent or not turn.content.hidden else _silent(cut)
+        sent = len(segments)  # from here on reasoning is sent
+        if self._reasoning == "recent":
+            back = range(len(turns) - 1, lead - 1, -1)
+            last = next((at for at in back if turns[at].role == "user"), lead - 1)
+            sent = ends[last + 1]
+        earlier = segments[ends[lead] : sent]
+        return [one for one in earlier if one.kind != "reasoning"] + segments[sent:]
 
     def frame(self, frame: Frame) -> tuple[Segment, ...]:
         """The segments of a frame: one for each counted text."""
@@ -185,7 +189,3 @@ def _lead(turns: Sequence[Turn]) -> int:
     while at < len(turns) and turns[at].role == "system":
         at += 1
     return at
-
-
-def _silent(segments: Iterable[Segment]) -> tuple[Segment, ...]:
-    return tuple(segment for segment in segments if segment.kind != "reasoning")

@@ -22,6 +22,8 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+# The NULs around the first character of JSON tell its encoding (RFC 4627, section 3).
+_UNMARKED = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2))
 _PACKED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
 
 
@@ -58,13 +60,17 @@ class Source:
 
     @classmethod
     def read(cls, path: Path, *, skip_damaged: bool = False) -> Source:
-        """Read a file in UTF-8, or in UTF-16 or UTF-32 with a byte order mark.
+        """Read a file in UTF-8, UTF-16 or UTF-32, with a byte order mark or without.
 
         Raises:
             RecordingError: it cannot be read, is empty, packed, or in another encoding.
         """
         if (path / JOURNAL).is_file():
             return cls(str(path), "", skip_damaged, database=True)
+        if path.is_dir():
+            raise RecordingError(
+                f"{path}: a directory without a {JOURNAL}; name a run's directory, or the recordings in it"
+            )
         try:
             data = path.read_bytes()
         except OSError as error:
@@ -130,6 +136,17 @@ class Source:
 
     def damage(self) -> str:
         """Why the file is no JSON at all: where it breaks."""
+        if "\0" in self.text:
+            line = self.text.count("\n", 0, self.text.index("\0")) + 1
+            return f"line {line} holds NUL bytes, as after a crash, or in a file that is no text"
+        if self.document is None and self.rows:
+            return "its lines are JSON objects, but of no form that is known here"
+        texts = [text for text in self.text.split("\n") if text.strip()][:2]
+        if len(texts) == 2 and _is_object(texts[1]):
+            return (
+                "its first line is not a JSON object; mend or remove it, or pass over such lines "
+                "(skip_damaged)"
+            )
         try:
             json.loads(self.text)
         except RecursionError:
@@ -139,18 +156,41 @@ class Source:
         return "it is JSON, but of no form that is known here"
 
 
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
 def _decoded(data: bytes, path: str) -> str:
-    if not data.strip():
-        raise RecordingError(f"{path}: the file is empty; name one that holds a recording")
     for mark, packing in _PACKED.items():
         if data.startswith(mark):
             raise RecordingError(f"{path}: this is a {packing} file; unpack it first")
-    encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
+    encoding = _encoding(data)
     try:
-        return data.decode(encoding)
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise RecordingError(
-            f"{path}:{line}: byte {data[error.start]:#04x} is not {encoding.upper()}; convert the "
-            f"file, e.g. `iconv -f latin1 -t utf-8 {path}`"
-        ) from error
+        where = f"{path}:{line}: byte {data[error.start]:#04x} is not {encoding.upper()}"
+        if encoding != "utf-8":
+            todo = "the file is damaged or breaks off there; copy or export it anew"
+        elif b"\0" in data:
+            todo = "it holds NUL bytes too, so it is hardly text; name a recording"
+        else:
+            todo = f"convert the file, e.g. `iconv -f latin1 -t utf-8 {path}`"
+        raise RecordingError(f"{where}; {todo}") from error
+    if not text.strip():
+        raise RecordingError(f"{path}: the file is empty; name one that holds a recording")
+    return text
+
+
+def _encoding(data: bytes) -> str:
+    """By the byte order mark, else by the NULs around the bracket that JSON begins with."""
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return name
+    for name, width in _UNMARKED:
+        if data[:width] in [start.encode(name) for start in "{["]:
+            return name
+    return "utf-8"

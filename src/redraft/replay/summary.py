@@ -11,17 +11,17 @@ from redraft.replay.results import CAVEAT, CacheResult, PolicyResult, Replay
 __all__ = ["summary"]
 
 
-def summary(found: Replay, *, misses: int = 20) -> list[str]:
+def summary(found: Replay, *, misses: int | None = None) -> list[str]:
     """A replay in words.
 
     Args:
         found: the replay.
-        misses: how many large misses are listed; the rest is counted.
+        misses: how many large misses are listed, the rest being counted; None for all.
     """
     return list(_lines(found, misses))
 
 
-def _lines(found: Replay, misses: int) -> Iterator[str]:
+def _lines(found: Replay, misses: int | None) -> Iterator[str]:
     model = found.model or "model not recorded"
     yield (
         f"{found.path}: {found.format}, {model}, {_count(found.calls, 'call')} in "
@@ -82,7 +82,7 @@ def _money(money: Money | NoPrice) -> str:
     return f"${money.usd:,.2f} ({money.source} {money.version}, {money.model})"
 
 
-def _reads(audit: Audit, misses: int) -> Iterator[str]:
+def _reads(audit: Audit, misses: int | None) -> Iterator[str]:
     yield (
         f"cache reads: predicted {audit.predicted:,}, reported {audit.reported:,} "
         f"({audit.error:+.1%}) in {_count(audit.calls, 'call')}; {audit.close:,} of them within 2 %; "
@@ -90,14 +90,15 @@ def _reads(audit: Audit, misses: int) -> Iterator[str]:
     )
     for cause, (count, lost) in sorted(audit.explained.items()):
         yield f"  predicted breaks: {count:,} x {cause} ({lost:,} tokens)"
-    for miss in audit.misses[:misses]:
+    shown = audit.misses[:misses]
+    for miss in shown:
         line = f", line {miss.line}" if miss.line else ""
         yield (
             f"  call {miss.number}{line}: predicted {miss.predicted:,}, reported {miss.reported:,} of "
             f"{miss.prompt:,}; {miss.cause}: {miss.why}"
         )
-    if len(audit.misses) > misses:
-        yield f"  and {len(audit.misses) - misses:,} more"
+    if len(audit.misses) > len(shown):
+        yield f"  and {len(audit.misses) - len(shown):,} more"
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -65,16 +65,25 @@ def _read(usage: Mapping[str, Any]) -> Reported:
         )
         prompt, cached = _count(usage, "prompt_tokens"), (read or 0) + written
         # Some wrappers of Anthropic's pass its numbers on as they are.
-        return Reported(prompt if prompt >= cached else prompt + cached, read, written, 0, output)
+        prompt = prompt if prompt >= cached else prompt + cached
+        return Reported(prompt, read, written, _long(usage), output)
     details = usage.get("input_tokens_details")
     if isinstance(details, Mapping):  # responses
         read = _first(details.get("cached_tokens"))
         written = _first(details.get("cache_write_tokens")) or 0
         return Reported(_count(usage, "input_tokens"), read, written, 0, output)
-    long = _detail(usage, "cache_creation", "ephemeral_1h_input_tokens")
     read = _first(usage.get("cache_read_input_tokens"), 0 if written else None)
     prompt = _count(usage, "input_tokens") + (read or 0) + written
-    return Reported(prompt, read, written, _first(long) or 0, output)
+    return Reported(prompt, read, written, _long(usage), output)
+
+
+def _long(usage: Mapping[str, Any]) -> int:
+    """Tokens that Anthropic wrote for an hour: in its own place, or in LiteLLM's."""
+    details = usage.get("prompt_tokens_details")
+    inner = details if isinstance(details, Mapping) else {}
+    hour = "ephemeral_1h_input_tokens"
+    own = _detail(usage, "cache_creation", hour)
+    return _first(own, _detail(inner, "cache_creation_token_details", hour)) or 0
 
 
 def _sum(passes: Sequence[Reported], usd: object) -> Reported | None:

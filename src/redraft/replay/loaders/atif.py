@@ -10,12 +10,13 @@ from typing import Any
 
 from redraft.cost import Cause
 from redraft.replay.convert import Loose, call_of, text_of
-from redraft.replay.recording import RecordedCall, Recording, ThreadDraft
+from redraft.replay.recording import RecordedCall, Recording, Reported, ThreadDraft
 from redraft.replay.source import Source
 from redraft.replay.usage import reported, seconds
 
 __all__ = ["detect", "read"]
 
+_WRITTEN = ("cache_creation_input_tokens", "cache_creation")
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 
 
@@ -43,7 +44,8 @@ def read(source: Source) -> Recording:
             _step(draft, step, str(agent.get("model_name") or ""), before)
         except Loose as error:
             raise source.error(0, f"steps[{place}]: {error}") from error
-        before = seconds(step.get("timestamp")) or before
+        # An agent's step has the time of its answer; when its tools were done, no time says.
+        before = None if step["source"] == "agent" else seconds(step.get("timestamp")) or before
     if document.get("continued_trajectory_ref"):
         source.notes.append("the trajectory goes on in another file, which was not read")
     if any(step.get("is_copied_context") for step in steps):
@@ -59,10 +61,8 @@ def _step(draft: ThreadDraft, step: Any, model: str, before: float | None) -> No
     if role == "assistant":
         if not step.get("is_copied_context"):
             when = before or seconds(step.get("timestamp"))
-            metrics = step.get("metrics")
-            usd = metrics.get("cost_usd") if isinstance(metrics, Mapping) else None
             name = str(step.get("model_name") or model)
-            usage = reported(metrics, usd)
+            usage = _usage(step.get("metrics"))
             draft.calls.append(RecordedCall(len(draft.messages), 0, name, when, usage))
         calls = [call for call in step.get("tool_calls") or () if isinstance(call, Mapping)]
         if calls:
@@ -74,6 +74,16 @@ def _step(draft: ThreadDraft, step: Any, model: str, before: float | None) -> No
             message["reasoning_content"] = text_of(step["reasoning_content"])
     draft.messages.append(message)
     _observe(draft, step, {call["id"] for call in message.get("tool_calls", ())})
+
+
+def _usage(metrics: Any) -> Reported | None:
+    """The metrics, and what was written to the cache, which agents report under `extra`."""
+    if not isinstance(metrics, Mapping):
+        return None
+    extra = metrics.get("extra")
+    extra = extra if isinstance(extra, Mapping) else {}
+    written = {key: extra[key] for key in _WRITTEN if key in extra}
+    return reported({**written, **metrics}, metrics.get("cost_usd"))
 
 
 def _observe(draft: ThreadDraft, step: Mapping[str, Any], known: set[str]) -> None:
