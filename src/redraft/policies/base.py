@@ -24,11 +24,13 @@ class Summarize:
         key: names the answer in `View.given`.
         text: what to summarize.
         max_tokens: how long the summary may be, in raw tokens.
+        sections: headings under which the summary must sort what it keeps; none for plain prose.
     """
 
     key: str
     text: str
     max_tokens: int
+    sections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

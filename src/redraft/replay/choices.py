@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-import redraft.policies
 from redraft.errors import SettingsError
-from redraft.policies import Need, Policy, Summarize
+from redraft.policies import POLICIES, Need, Policy, Summarize, extract
 from redraft.replay.rollback import RollBack
 from redraft.tokens import Meter
 
@@ -15,24 +13,8 @@ __all__ = ["known_policies", "policies_named", "stand_in"]
 
 
 def known_policies() -> Mapping[str, Callable[[], Policy]]:
-    """Every policy of `redraft.policies` that can be made without arguments, and `rollback`, by name."""
-    found: dict[str, Callable[[], Policy]] = {RollBack.name: RollBack}
-    for name in redraft.policies.__all__:
-        made: Any = getattr(redraft.policies, name)
-        called = _name(made) if isinstance(made, type) and hasattr(made, "decide") else None
-        if isinstance(called, str):
-            found[called] = made
-    return dict(sorted(found.items()))
-
-
-def _name(made: type) -> object:
-    """The policy's name, where it can be made without arguments."""
-    if getattr(made, "_is_protocol", False):
-        return None
-    try:
-        return made().name
-    except (AttributeError, TypeError):
-        return None
+    """Every policy of `redraft.policies.POLICIES`, and `rollback`, by name."""
+    return dict(sorted({**POLICIES, RollBack.name: RollBack}.items()))
 
 
 def policies_named(names: Sequence[str]) -> list[Policy]:
@@ -49,10 +31,9 @@ def policies_named(names: Sequence[str]) -> list[Policy]:
 
 
 def stand_in(need: Need, meter: Meter) -> str:
-    """An answer to a policy's need without any model: it has the size of one, not its sense.
+    """An answer to a policy's need without any model.
 
-    A summary is made of the start and the end of what was to be summarized, as long as it may be; a
-    memory has nothing.
+    A summary is what the built-in summarizer picks, as long as it may be; a memory has nothing.
 
     Args:
         need: what the policy asks for.
@@ -60,13 +41,4 @@ def stand_in(need: Need, meter: Meter) -> str:
     """
     if not isinstance(need, Summarize):
         return ""
-    text, tokens = need.text, meter.text(need.text)
-    if tokens <= need.max_tokens:
-        return text
-    half = len(text) * need.max_tokens // tokens // 2
-    while half > 0:
-        cut = f"{text[:half]}\n[...]\n{text[len(text) - half :]}"
-        if meter.text(cut) <= need.max_tokens:
-            return cut
-        half = half * 9 // 10
-    return ""
+    return extract(need.text, need.max_tokens, meter.text, need.sections)

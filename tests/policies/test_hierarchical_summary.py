@@ -1,0 +1,91 @@
+"""`hierarchical-summary`: what it asks for, what it puts in, and what happens without a usable summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from redraft.context import Commit, Live, Origin, Revision, commit
+from redraft.dialects import OpenAIChat
+from redraft.policies import HierarchicalSummary, Summarize, View
+from redraft.policies.folding import CARRIED
+from redraft.policies.sliding_window import FELL_BACK
+from redraft.tokens import Meter
+
+CHAT = OpenAIChat()
+POLICY = HierarchicalSummary()
+
+
+class Words:
+    """One token a word."""
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+
+def talk() -> Live:
+    messages: list[Any] = [{"role": "user", "content": "task"}]
+    for at in range(10):
+        text = f"answer {at} on commit 3f2a91c07be{at} {'w ' * 100}"
+        messages.append({"role": "assistant", "content": text})
+    messages.append({"role": "user", "content": "and now?"})
+    frame, contents = CHAT.split({"messages": messages})
+    return Live.start(CHAT, Meter(Words()), frame, contents)
+
+
+def asked(live: Live) -> Summarize:
+    need = POLICY.decide(View(live, live.tokens))
+    assert isinstance(need, Summarize)
+    return need
+
+
+def answered(live: Live, answer: str) -> Revision:
+    revision = POLICY.decide(View(live, live.tokens, {asked(live).key: answer}))
+    assert isinstance(revision, Revision)
+    return revision
+
+
+def good(need: Summarize) -> str:
+    """A summary of the shape that was asked for."""
+    return "\n".join(["all went well", *(f"## {name}\n- well" for name in need.sections)])
+
+
+def test_it_asks_for_goals_facts_pending_actions_and_constraints() -> None:
+    assert asked(talk()).sections == ("Goals", "Facts", "Pending actions", "Constraints")
+
+
+def test_the_last_groups_stay_raw_and_the_older_ones_become_layers() -> None:
+    live = talk()
+    done = commit(live, answered(live, good(asked(live))), live.tokens)
+    assert isinstance(done, Commit), done.receipt
+    assert [turn.number for turn in done.live.turns] == [1, 13, 8, 9, 10, 11, 12]
+    summary = done.live.turns[1]
+    assert summary.origin is Origin.SUMMARY
+    assert "## Pending actions" in summary.content.text
+
+
+def test_a_summary_that_lacks_a_layer_is_not_used() -> None:
+    live = talk()
+    assert answered(live, "## Goals\n- well\n## Facts\n- none").notes == (FELL_BACK,)
+
+
+def test_exact_values_that_the_summary_left_out_are_carried_forward() -> None:
+    live = talk()
+    (insert,) = answered(live, good(asked(live))).inserts
+    assert insert.new.origin is Origin.SUMMARY
+    text = insert.new.content.text
+    assert CARRIED in text
+    assert "- 3f2a91c07be0\n" in text
+
+
+@pytest.mark.parametrize("fault", ["nothing", "blank", "longer", "one digit"])
+def test_without_a_usable_summary_the_window_slides_and_says_so(fault: str) -> None:
+    live = talk()
+    need = asked(live)
+    faults = {"nothing": "", "blank": " \n", "longer": "w " * (need.max_tokens + 1)}
+    revision = answered(live, faults.get(fault, f"{good(need)}\ncommit 3f2a91c07bf3"))
+    assert revision.source == POLICY.name
+    assert revision.notes == (FELL_BACK,)
+    assert revision.inserts == ()
+    assert revision.changes[0].number == 2
