@@ -15,6 +15,7 @@ from contextlib import redirect_stdout
 import bench_cost
 import context_tools
 import journal
+import memory
 import rounds
 
 __all__ = ["main"]
@@ -24,6 +25,7 @@ _ALL: Mapping[str, Callable[[list[str]], object]] = {
     "cost": bench_cost.main,
     "journal": journal.main,
     "context_tools": context_tools.main,
+    "memory": memory.main,
 }
 
 

@@ -16,6 +16,10 @@
     ├── OverflowStoreError        (OSError)           originals cannot be kept or read back
     │   ├── OverflowMissingError  (LookupError)       no body of this id is kept
     │   └── OverflowDamagedError  (ValueError)        a body is not the one that its id names
+    ├── MemoryFormatError         (ValueError)        a memory is given what it cannot keep or read
+    ├── MemoryStoreError          (OSError)           a memory cannot be read or written
+    │   ├── MemoryMissingError    (LookupError)       it keeps no item or state of this number
+    │   └── MemoryConflictError   (RuntimeError)      another version of a state was saved meanwhile
     ├── SandboxError              (OSError)           a command cannot be started
     └── ModelError                (RuntimeError)      a model call failed
         ├── ModelAuthError        (PermissionError)   the key is missing or refused
@@ -39,6 +43,10 @@ __all__ = [
     "JournalError",
     "JournalLockedError",
     "LedgerError",
+    "MemoryConflictError",
+    "MemoryFormatError",
+    "MemoryMissingError",
+    "MemoryStoreError",
     "ModelAuthError",
     "ModelConnectionError",
     "ModelError",
@@ -121,6 +129,22 @@ class OverflowMissingError(OverflowStoreError, LookupError):
 
 class OverflowDamagedError(OverflowStoreError, ValueError):
     """What the overflow store holds under an id is not the body that the id names."""
+
+
+class MemoryFormatError(RedraftError, ValueError):
+    """A memory is given a field, a state or a line of an export that it cannot keep or read."""
+
+
+class MemoryStoreError(RedraftError, OSError):
+    """A memory cannot be read or written."""
+
+
+class MemoryMissingError(MemoryStoreError, LookupError):
+    """A memory keeps no item, or no version of a state, of this number."""
+
+
+class MemoryConflictError(MemoryStoreError, RuntimeError):
+    """Another version of a session's state was saved since the one that this was made from."""
 
 
 class SandboxError(RedraftError, OSError):
