@@ -17,15 +17,19 @@ from session_world import (
     user,
 )
 
-from redraft import Session, Settings, events
+from redraft import Session, Settings
 from redraft.errors import ContextOverflowError
-from redraft.events import EditJudged, Event, RequestMade, RolledBack, RoundEnded, event_from_dict
+from redraft.events import (
+    EditJudged,
+    Event,
+    RequestMade,
+    RolledBack,
+    RoundEnded,
+    event_from_dict,
+    event_kinds,
+)
 
-KINDS = [
-    getattr(events, name)
-    for name in events.__all__
-    if isinstance(getattr(events, name), type) and name != "Event"
-]
+KINDS = event_kinds()
 
 
 def watched() -> list[Event]:

@@ -22,6 +22,7 @@ from redraft.events.running import (
     RequestRefused,
     RunEnded,
 )
+from redraft.events.schema import event_catalogue, event_kinds, event_schema
 from redraft.events.scorecard import aggregate, harness_metrics, scorecard_row
 
 __all__ = [
@@ -45,7 +46,10 @@ __all__ = [
     "StartedOver",
     "aggregate",
     "counted_ops",
+    "event_catalogue",
     "event_from_dict",
+    "event_kinds",
+    "event_schema",
     "harness_metrics",
     "scorecard_row",
 ]

@@ -62,7 +62,15 @@ class RequestMade(Event):
 
 @dataclass(frozen=True, slots=True)
 class ReplyRead(Event):
-    """The model answered with so many tool calls; `prompt` and `cached` as the server counted."""
+    """The model answered. The figures of tokens are the server's own; 0 where it reported none.
+
+    Attributes:
+        calls: tool calls in the reply.
+        complete: False where the reply was cut off.
+        prompt: tokens of the prompt, cached ones included.
+        cached: how many of these came from a cache.
+        output: tokens of the reply, reasoning included.
+    """
 
     type: ClassVar[str] = "reply_read"
     calls: int
@@ -74,7 +82,20 @@ class ReplyRead(Event):
 
 @dataclass(frozen=True, slots=True)
 class EditJudged(Event):
-    """The door answered a revision. `number` is 0 where it did not commit."""
+    """The door answered a revision.
+
+    Attributes:
+        number: the revision's number; 0 where it did not commit.
+        author: who proposed it: `model`, `policy`, `harness` or `person`.
+        source: by what means: `file`, `tool`, or the name of a policy or of a pass.
+        status: what became of it, as the receipt says: `applied`, `grew`, `over`, `queued`,
+            `rejected`, `failed`, `ignored` or `no-match`.
+        before: tokens of the context before it.
+        after: tokens of the context after it.
+        rule: the rule that refused it; "" for none.
+        reread: tokens that the server must read again because of it.
+        net_raw: raw tokens that it saves, less what it costs.
+    """
 
     type: ClassVar[str] = "edit_judged"
     number: int
@@ -90,7 +111,12 @@ class EditJudged(Event):
 
 @dataclass(frozen=True, slots=True)
 class NudgeGiven(Event):
-    """The model was told how full its context is, at this tier."""
+    """The model was told how full its context is.
+
+    Attributes:
+        tier: `inform`, `tidy` or `compact`.
+        tokens: the context's size.
+    """
 
     type: ClassVar[str] = "nudge_given"
     tier: str
@@ -99,7 +125,14 @@ class NudgeGiven(Event):
 
 @dataclass(frozen=True, slots=True)
 class RolledBack(Event):
-    """The newest groups left because the context was too large."""
+    """The newest groups left because the context was too large.
+
+    Attributes:
+        count: how many rollbacks the run has had, this one included.
+        turns: numbers of the turns that left.
+        before: tokens of the context before it.
+        after: tokens of the context after it.
+    """
 
     type: ClassVar[str] = "rolled_back"
     count: int
@@ -110,7 +143,12 @@ class RolledBack(Event):
 
 @dataclass(frozen=True, slots=True)
 class Escalated(Event):
-    """A rewrite could not prove that it conserves: a person or supervisor may want to know."""
+    """A rewrite could not prove that it conserves: a person or supervisor may want to know.
+
+    Attributes:
+        source: where the revision came from.
+        rule: what it broke, in words.
+    """
 
     type: ClassVar[str] = "escalated"
     source: str
@@ -119,7 +157,11 @@ class Escalated(Event):
 
 @dataclass(frozen=True, slots=True)
 class HandedOver(Event):
-    """Two edits running cost more than they freed, so the harness does the next compaction."""
+    """Two edits running cost more than they freed, so the harness does the next compaction.
+
+    Attributes:
+        policy: the name of the policy that decides it.
+    """
 
     type: ClassVar[str] = "handed_over"
     policy: str
@@ -127,7 +169,12 @@ class HandedOver(Event):
 
 @dataclass(frozen=True, slots=True)
 class StartedOver(Event):
-    """The client rewrote its own history: the context is what the client sent, and edits are gone."""
+    """The client rewrote its own history: the context is what the client sent, and edits are gone.
+
+    Attributes:
+        turns: how many turns the context has now.
+        tokens: its size.
+    """
 
     type: ClassVar[str] = "started_over"
     turns: int
@@ -136,7 +183,13 @@ class StartedOver(Event):
 
 @dataclass(frozen=True, slots=True)
 class RoundEnded(Event):
-    """A round is over. `cost` is 0 where it was free: its only effect was an applied edit."""
+    """A round is over.
+
+    Attributes:
+        tokens: the context's size.
+        limit: what it may be.
+        cost: task steps that it took; 0 where it was free, as its only effect was an applied edit.
+    """
 
     type: ClassVar[str] = "round_ended"
     tokens: int
@@ -146,7 +199,12 @@ class RoundEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class PhaseChanged(Event):
-    """The run goes on (`running`), gets its last turn (`final`), or has stopped (`stopped`)."""
+    """The run goes on, gets its last turn, or has stopped.
+
+    Attributes:
+        phase: `running`, `final` or `stopped`.
+        why: the reason; "" for none.
+    """
 
     type: ClassVar[str] = "phase_changed"
     phase: str

@@ -12,7 +12,12 @@ __all__ = ["CommandEnded", "CommandStarted", "Prodded", "RequestRefused", "RunEn
 
 @dataclass(frozen=True, slots=True)
 class CommandStarted(Event):
-    """A command begins, `seconds` at most. `command` is the model's own text: make it safe to show."""
+    """A command begins.
+
+    Attributes:
+        command: the model's own text; make it safe before you show it.
+        seconds: how long it may run.
+    """
 
     type: ClassVar[str] = "command_started"
     command: str
@@ -21,7 +26,13 @@ class CommandStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class CommandEnded(Event):
-    """A command is over; `printed` counts the characters of its output, before any cut."""
+    """A command is over.
+
+    Attributes:
+        exit_code: what it exited with.
+        timed_out: whether it was stopped for its time.
+        printed: characters of its output, before any cut.
+    """
 
     type: ClassVar[str] = "command_ended"
     exit_code: int
@@ -31,7 +42,11 @@ class CommandEnded(Event):
 
 @dataclass(frozen=True, slots=True)
 class Prodded(Event):
-    """The model's reply was no use (`empty` or `broken-off`), and it was told so. Costs a step."""
+    """The model's reply was no use, and it was told so. Costs a step.
+
+    Attributes:
+        why: `empty` or `broken-off`.
+    """
 
     type: ClassVar[str] = "prodded"
     why: str
@@ -46,7 +61,12 @@ class RequestRefused(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunEnded(Event):
-    """The run is over, or this part of it: `finished`, `stopped`, `interrupted` or `failed`."""
+    """The run is over, or this part of it.
+
+    Attributes:
+        status: `finished`, `stopped`, `interrupted` or `failed`.
+        why: the reason; "" for none.
+    """
 
     type: ClassVar[str] = "run_ended"
     status: str
