@@ -97,7 +97,8 @@ class Settings:
     container command."""
 
     agent_context_tools_enabled: bool = True
-    """Whether the context tools may be offered. Off: never offered, and a call is refused."""
+    """Whether the context tools of `redraft.tools` may be offered. Off: never offered, and a call is
+    refused. This and what follows are for a loop that offers them itself; `Session` does not yet."""
 
     agent_context_tools_offer_pct: float = 0.45
     """The share of the window from which the context tools are offered."""
@@ -105,9 +106,6 @@ class Settings:
     agent_context_tools_offer_round: int = 12
     """The round of an exchange from which they are offered, however full the context is. 0: never for
     that reason."""
-
-    agent_context_tools_max_pins: int = 20
-    """Pins that the model may hold in a session; the user's own are not counted."""
 
     agent_midturn_compact_pct: float | None = None
     """The soft ceiling: the share of the window from which old and oversized results are spilled.
@@ -237,7 +235,6 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         "agent_context_tools_enabled": _flag(),
         "agent_context_tools_offer_pct": _share(),
         "agent_context_tools_offer_round": _whole(0, 1_000_000),
-        "agent_context_tools_max_pins": _whole(0, 1_000),
         "agent_midturn_compact_pct": _share(optional=True),
         "agent_midturn_keep_tool_rounds": _whole(0, 1_000_000, optional=True),
         "agent_midturn_spill_chars": _whole(600, _MOST, optional=True),

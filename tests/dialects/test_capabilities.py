@@ -36,6 +36,7 @@ def test_a_known_model_has_its_row(model: str, dialect: str, reasoning: str, con
         ("openai-responses", "dropped"),
         ("gemini", "signed"),
         ("openai-chat", "free"),
+        ("fenced-chat", "free"),
     ],
 )
 def test_an_unknown_model_is_held_for_the_careful_one(dialect: str, reasoning: str) -> None:
@@ -77,5 +78,7 @@ def test_a_prefill_and_a_system_message_midway_follow_the_model() -> None:
 
 
 def test_a_dialect_that_does_not_exist_is_named_with_those_that_do() -> None:
-    with pytest.raises(DialectError, match=r"'telegraph'; name one of anthropic, gemini"):
+    with pytest.raises(
+        DialectError, match=r"'telegraph'; name one of anthropic, fenced-chat, gemini"
+    ):
         capabilities_of("m", "telegraph")

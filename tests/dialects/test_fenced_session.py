@@ -7,18 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from redraft import Session
-from redraft.dialects.fenced import Fenced as Unnamed
+from redraft.dialects.fenced import Fenced
 from redraft.dialects.fenced_calls import call_fence
 from redraft.dialects.fenced_results import read_pieces
 from redraft.store import SQLiteJournal
 
 HEAD = [{"role": "system", "content": "You are an agent."}, {"role": "user", "content": "Look."}]
-
-
-class Fenced(Unnamed):
-    """Under the name of the format that its lists are in: tables of models go by that name."""
-
-    name = "openai-chat"
 
 
 def reply(text: str, *commands: str) -> Any:
@@ -69,10 +63,8 @@ def test_a_record_on_disk_comes_back_as_what_was_sent(tmp_path: Path) -> None:
     ):
         rounds(session, reply("I look.", "ls", "pwd"), reply("Again.", "date"))
         before = session.request()
-    with (
-        SQLiteJournal(tmp_path / "run", dialect=Fenced()) as journal,
-        Session.resume(journal) as session,
-    ):
+    with SQLiteJournal(tmp_path / "run") as journal, Session.resume(journal) as session:
+        assert isinstance(session.live.dialect, Fenced)  # the record says which, nobody else
         after = session.request()
         assert before is not None
         assert after is not None

@@ -58,7 +58,8 @@ def capabilities_of(model: str, dialect_name: str) -> Capabilities:
     Args:
         model: its name as it stands in a request, in any spelling: `claude-opus-5-5`,
             `us.anthropic.claude-opus-4-5-20251101-v1:0`, `google/gemini-3.1-pro`. "" if unknown.
-        dialect_name: the wire format: `openai-chat`, `openai-responses`, `anthropic`, `gemini`.
+        dialect_name: the wire format: `openai-chat`, `fenced-chat`, `openai-responses`, `anthropic`,
+            `gemini`.
 
     Returns:
         the row of the longest name in the table that `model` has in it, completed from the dialect's

@@ -28,12 +28,8 @@ from redraft.dialects.fenced_results import (
 )
 from redraft.dialects.folding import LOOSE, Folder
 from redraft.dialects.openai_chat import OpenAIChat
-from redraft.dialects.rules import OPENAI_CHAT
 
-__all__ = ["FENCED_CHAT", "Fenced"]
-
-FENCED_CHAT = replace(OPENAI_CHAT, name="fenced-chat", dialect="fenced-chat")
-"""The rules on the final list: those of Chat Completions, which it is."""
+__all__ = ["Fenced"]
 
 _WHOLE_ROUND = "tool_calls"
 """The name of the one call that stands for a round's, where nobody knows which result is whose."""

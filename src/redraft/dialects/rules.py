@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from redraft.dialects import pairs_anthropic, pairs_gemini, pairs_responses
 from redraft.dialects import rules_anthropic as anthropic
@@ -43,6 +44,7 @@ from redraft.dialects.values import ARGUMENTS, NOT_EMPTY, NOT_EMPTY_BUT_CALLS, U
 __all__ = [
     "ANTHROPIC",
     "BEDROCK",
+    "FENCED_CHAT",
     "GEMINI",
     "GPT_CHAT",
     "INTERRUPTED",
@@ -103,6 +105,9 @@ LLAMA = Profile(
     ),
 )
 """Llama's chat templates: 2 wants turns that alternate, 3.1 to 3.3 one call a message."""
+
+FENCED_CHAT = replace(OPENAI_CHAT, name="fenced-chat", dialect="fenced-chat")
+"""Chat Completions with calls that are text: on the list that is sent there is no call and no result."""
 
 # -- Responses -------------------------------------------------------------------------------------
 
@@ -185,12 +190,14 @@ PROFILES = (
     *(OPENAI_CHAT, GPT_CHAT, STRICT_CHAT, MISTRAL, QWEN, LLAMA),
     *(OPENAI_RESPONSES, ANTHROPIC, BEDROCK, GEMINI),
 )
-"""All of them, each as careful as it can be."""
+"""All sets of rules, each as careful as it can be. `FENCED_CHAT` has those of `OPENAI_CHAT`."""
 
-_CAREFUL = {one.dialect: one for one in (OPENAI_CHAT, OPENAI_RESPONSES, ANTHROPIC, GEMINI)}
-_OTHER_NAMES = {
-    "fenced-chat": "openai-chat"
-}  # calls are text there; its messages are those of Chat
+_CAREFUL = {
+    one.dialect: one for one in (OPENAI_CHAT, FENCED_CHAT, OPENAI_RESPONSES, ANTHROPIC, GEMINI)
+}
+_SAME_LISTS = {FENCED_CHAT.dialect: OPENAI_CHAT.dialect}
+"""Wire formats whose lists are those of another, so that what its models ask for holds as well."""
+
 _BY_MODEL: Sequence[tuple[str, re.Pattern[str], Profile]] = (
     ("openai-chat", re.compile(r"(\w*str|mixtr|pixtr|ministr)al", re.IGNORECASE), MISTRAL),
     ("openai-chat", re.compile(r"\b(qwen|qwq)", re.IGNORECASE), QWEN),
@@ -212,10 +219,10 @@ def profile_of(dialect: Dialect, model: str = "", frame: Frame | None = None) ->
     Returns:
         a careful profile, less the rules that the model is known not to have.
     """
-    name = _OTHER_NAMES.get(dialect.name, dialect.name)
-    profile = _CAREFUL.get(name, OPENAI_CHAT)
-    named = (one for of, known, one in _BY_MODEL if of == profile.dialect and known.search(model))
-    profile = next(named, profile)
+    careful = _CAREFUL.get(dialect.name, OPENAI_CHAT)
+    lists = _SAME_LISTS.get(careful.dialect, careful.dialect)
+    named = (one for of, known, one in _BY_MODEL if of == lists and known.search(model))
+    profile = replace(next(named, careful), dialect=careful.dialect)
     profile = _loosened(profile, capabilities_of(model, profile.dialect))
     return profile if frame is None else _in_frame(profile, frame.fields)
 

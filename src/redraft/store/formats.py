@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from redraft.dialects import Anthropic, Dialect, Gemini, OpenAIChat, OpenAIResponses
+from redraft.dialects.fenced import Fenced
 from redraft.errors import JournalError
 
 __all__ = ["dialect_named"]
 
-_KINDS: tuple[Callable[[], Dialect], ...] = (Anthropic, Gemini, OpenAIChat, OpenAIResponses)
+_KINDS: tuple[Callable[[], Dialect], ...] = (
+    *(Anthropic, Fenced, Gemini, OpenAIChat, OpenAIResponses),
+)
 _FORMATS: Mapping[str, Callable[[], Dialect]] = {kind().name: kind for kind in _KINDS}
 
 

@@ -16,7 +16,7 @@ Owner = Literal["model", "user", "harness"]
 """Who pinned. The user's pins and the harness's are neither counted for the model nor removed by it."""
 
 MAX_MODEL_PINS = 20
-"""Pins that the model may hold in a session (`seeds/001_*`, `agent_context_tools_max_pins`)."""
+"""Pins that the model may hold in a session (`seeds/001_*`)."""
 
 _EXCERPT = 80
 
