@@ -161,6 +161,13 @@ class TestWhatIsShown:
         )
         assert (content.text, content.hidden) == ("x", 'a\nb\n[{"t":"c"}]')
 
+    def test_a_thought_that_stands_there_as_text_and_as_a_signed_block_is_one_thought(self) -> None:
+        """As LiteLLM gives them; what goes on to the provider is the block."""
+        block = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+        content = one(said("x", reasoning_content="hm", thinking_blocks=[block]))
+        assert content.hidden == '[{"type":"thinking","thinking":"hm","signature":"c2ln"}]'
+        assert CHAT.without_reasoning(content).carriers == (said("x"),)
+
     def test_a_refusal_is_what_the_model_said(self) -> None:
         assert one(said(None, refusal="I will not.")).text == "I will not."
         assert one(said("Well:", refusal="I will not.")).text == "Well:\nI will not."

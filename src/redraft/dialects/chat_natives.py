@@ -26,8 +26,9 @@ __all__ = [
 LEGACY = "function_call:"
 """What the id of a call in the legacy form begins with; its function's name follows."""
 
-REASONING = ("reasoning_content", "reasoning", "reasoning_details")
-"""Where servers put what the model thought."""
+REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
+"""Where servers put what the model thought. LiteLLM gives Claude's thoughts twice: as text, and as the
+signed blocks that it passes on."""
 
 _ROLES: Mapping[str, Role] = {
     "system": "system",
@@ -135,7 +136,7 @@ def content_of(native: Native, where: str) -> Content:
         calls=_calls(native, where) if role == "assistant" else (),
         parts=parts,
         answers=_answers(native) if role == "tool" else None,
-        hidden="\n".join(_hidden(native.get(key)) for key in REASONING if native.get(key)),
+        hidden="\n".join(_hidden(native[key]) for key in _thoughts(native)),
         carriers=(native,),
     )
 
@@ -163,6 +164,12 @@ def is_text(member: Mapping[str, Any]) -> bool:
 
 def _member_text(member: Mapping[str, Any]) -> str:
     return cast("str", member.get("text", member.get("refusal")))
+
+
+def _thoughts(native: Native) -> list[str]:
+    """The fields whose reasoning is sent on, each thought once."""
+    fields = [key for key in REASONING if native.get(key)]
+    return [key for key in fields if key != "reasoning_content" or "thinking_blocks" not in fields]
 
 
 def _hidden(value: object) -> str:
