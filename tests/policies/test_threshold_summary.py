@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from summary_world import asked_by, decided_by, good, talk
 
 from redraft.context import Commit, Live, Origin, Revision, commit
-from redraft.dialects import OpenAIChat
 from redraft.policies import Summarize, ThresholdSummary, View
 from redraft.policies.folding import CARRIED
 from redraft.policies.sliding_window import FELL_BACK
-from redraft.tokens import Meter
 
-CHAT = OpenAIChat()
 POLICY = ThresholdSummary()
 
 
-class Words:
-    """One token a word."""
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-
-def talk() -> Live:
-    messages: list[Any] = [{"role": "user", "content": "task"}]
-    for at in range(10):
-        text = f"answer {at} on commit 3f2a91c07be{at} {'w ' * 100}"
-        messages.append({"role": "assistant", "content": text})
-    messages.append({"role": "user", "content": "and now?"})
-    frame, contents = CHAT.split({"messages": messages})
-    return Live.start(CHAT, Meter(Words()), frame, contents)
-
-
 def asked(live: Live) -> Summarize:
-    need = POLICY.decide(View(live, live.tokens))
-    assert isinstance(need, Summarize)
-    return need
+    return asked_by(POLICY, live)
 
 
 def answered(live: Live, answer: str) -> Revision:
-    revision = POLICY.decide(View(live, live.tokens, {asked(live).key: answer}))
-    assert isinstance(revision, Revision)
-    return revision
-
-
-def good(need: Summarize) -> str:
-    """A summary of the shape that was asked for."""
-    return "\n".join(["all went well", *(f"## {name}\n- well" for name in need.sections)])
+    return decided_by(POLICY, live, answer)
 
 
 def test_below_three_quarters_it_does_nothing() -> None:

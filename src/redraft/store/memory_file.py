@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from redraft.errors import MemoryStoreError
+from redraft.store.transactions import transaction
 
 __all__ = ["MEMORY", "MemoryFile"]
 
@@ -128,16 +129,8 @@ class MemoryFile:
     @contextlib.contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it is on the disk at the end, or nothing has changed."""
-        with self.using() as database:
-            database.execute("BEGIN IMMEDIATE")
-            try:
-                yield database
-                database.execute("COMMIT")
-            except BaseException:
-                # SQLite has rolled back by itself after some errors, a full disk among them.
-                if database.in_transaction:
-                    database.execute("ROLLBACK")
-                raise
+        with self.using() as database, transaction(database):
+            yield database
 
     @contextlib.contextmanager
     def using(self) -> Iterator[sqlite3.Connection]:
@@ -200,18 +193,12 @@ def _ready(path: Path) -> None:
 def _migrate(database: sqlite3.Connection, path: Path | None) -> None:
     if _version(database, path) == _VERSION:
         return
-    database.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(database):
         if _version(database, path) == 0:  # another process may have made it while this one waited
             for statement in _TABLES:
                 _made(database, statement)
             database.execute(f"PRAGMA application_id = {_APPLICATION}")
             database.execute(f"PRAGMA user_version = {_VERSION}")
-    except BaseException:
-        if database.in_transaction:
-            database.execute("ROLLBACK")
-        raise
-    database.execute("COMMIT")
 
 
 def _made(database: sqlite3.Connection, statement: str) -> None:

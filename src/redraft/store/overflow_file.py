@@ -19,6 +19,7 @@ from redraft.dialects.stubs import DISK, body_bytes, body_id
 from redraft.errors import OverflowStoreError
 from redraft.store.overflow import GRACE, Pruned, closure, damaged, only, read_body
 from redraft.store.packing import packed, unpacked
+from redraft.store.transactions import transaction
 
 __all__ = ["OVERFLOW", "SQLiteOverflow"]
 
@@ -192,16 +193,8 @@ class SQLiteOverflow:
     @contextlib.contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it is on the disk at the end, or nothing has changed."""
-        with self._using() as database:
-            database.execute("BEGIN IMMEDIATE")
-            try:
-                yield database
-                database.execute("COMMIT")
-            except BaseException:
-                # SQLite has rolled back by itself after some errors, a full disk among them.
-                if database.in_transaction:
-                    database.execute("ROLLBACK")
-                raise
+        with self._using() as database, transaction(database):
+            yield database
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:
@@ -247,17 +240,12 @@ def _open(path: Path) -> sqlite3.Connection:
 def _migrate(database: sqlite3.Connection, path: Path) -> None:
     if _version(database, path) == _VERSION:
         return
-    database.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(database):
         if _version(database, path) == 0:  # another process may have made it while this one waited
             for statement in _TABLES:
                 database.execute(statement)
             database.execute(f"PRAGMA application_id = {_APPLICATION}")
             database.execute(f"PRAGMA user_version = {_VERSION}")
-    except BaseException:
-        database.execute("ROLLBACK")
-        raise
-    database.execute("COMMIT")
 
 
 def _version(database: sqlite3.Connection, path: Path) -> int:

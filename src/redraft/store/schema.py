@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 
 from redraft.errors import JournalError
+from redraft.store.transactions import transaction
 
 __all__ = ["APPLICATION", "STEPS", "VERSION", "migrate", "version_of"]
 
@@ -82,17 +83,12 @@ def migrate(database: sqlite3.Connection) -> None:
     version = version_of(database)
     if version == VERSION:
         return
-    database.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(database):
         # Another process may have done it while this one waited.
         for step in range(version_of(database), VERSION):
             STEPS[step](database)
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
-    except BaseException:
-        database.execute("ROLLBACK")
-        raise
-    database.execute("COMMIT")
 
 
 def version_of(database: sqlite3.Connection) -> int:
