@@ -81,6 +81,8 @@ def test_the_open_exchange_keeps_every_assistant_turn_while_it_is_open(
 def test_words_calls_and_results_are_those_of_the_same_script_without_binding(
     speaker: Speaker, script: list
 ) -> None:
+    # An undo names a commit, and here there are more of them: what is void goes by one of its own.
+    script = [step for step in script if step.kind != "undo"]
     free = play(Speaker(speaker.dialect, "free"), script, strict=False)
     run = play(speaker, script)
     assert [t.content.text for t in run.live.turns] == [t.content.text for t in free.live.turns]

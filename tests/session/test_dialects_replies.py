@@ -70,6 +70,24 @@ def test_a_reply_that_the_server_paused_is_asked_on(reply: Json) -> None:
         assert balanced(session)
 
 
+def test_a_question_is_not_answered_by_a_reply_that_only_paused(tmp_path: Path) -> None:
+    """So no edit in between may drop it, in this process or the next."""
+    form = Messages()
+    with SQLiteJournal(tmp_path, dialect=form.dialect()) as journal:
+        story = Story(form, interface="tool", journal=journal)
+        story.ask(message(text("Done.")))
+        story.session.append(form.user("And the other one?"))
+        story.ask(PAUSED)
+        question = next(t for t in story.session.live.turns if "other one" in t.content.text)
+        assert question.number in story.session.live.protected()
+    with SQLiteJournal(tmp_path) as journal, Session.resume(journal) as again:
+        assert question.number in again.live.protected()
+        again.request()
+        with again.answer() as answer:
+            answer(message(FOUND, text("Found.")))
+        assert question.number not in again.live.protected()
+
+
 def test_a_final_turn_that_was_paused_goes_on() -> None:
     story = Story(Messages())
     with story.session as session:

@@ -106,6 +106,7 @@ class Live:
         origin: Origin = Origin.ORIGINAL,
         *,
         under: Live | None = None,
+        paused: bool = False,
     ) -> Live:
         """The same context with new turns at its end: the only change besides the door's.
 
@@ -113,21 +114,24 @@ class Live:
             contents: the turns.
             origin: where their words come from.
             under: what was sent when they were made; by default what would be sent now.
+            paused: whether the server only paused: then a reply without calls answers nobody yet.
         """
         drafts = [self.draft(content, origin) for content in contents]
         turns = tuple(Turn.of(draft, self.next_number + at) for at, draft in enumerate(drafts))
-        return self.joined(
-            turns, made_under(under or self.outgoing, turns) if is_bound(self) else {}
-        )
+        made = made_under(under or self.outgoing, turns) if is_bound(self) else {}
+        return self.joined(turns, made, paused=paused)
 
-    def joined(self, turns: Sequence[Turn], made: Mapping[int, str]) -> Self:
+    def joined(
+        self, turns: Sequence[Turn], made: Mapping[int, str], *, paused: bool = False
+    ) -> Self:
         """The same context with turns at its end that have their numbers already.
 
         Args:
             turns: the turns, in order.
             made: the marks of those that came with reasoning.
+            paused: whether they are a reply that the server goes on with.
         """
-        finals = [turn.number for turn in turns if is_final(turn)]
+        finals = [turn.number for turn in turns if is_final(turn) and not paused]
         asking = [turn.number for turn in turns if turn.role != "tool"]
         return replace(
             self,
@@ -137,7 +141,7 @@ class Live:
             answered=finals[-1] if finals else self.answered,
             newest=asking[-1] if asking else self.newest,
             made={**self.made, **made} if made else self.made,
-            older=self.older and self.older.joined(turns, made),
+            older=self.older and self.older.joined(turns, made, paused=paused),
         )
 
     def bind(self, binding: Reasoning) -> Live:

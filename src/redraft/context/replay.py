@@ -12,15 +12,22 @@ from redraft.context.turn import Turn
 __all__ = ["with_appended", "with_moves"]
 
 
-def with_appended(live: Live, turns: Sequence[Turn], made: Mapping[int, str] | None = None) -> Live:
+def with_appended(
+    live: Live,
+    turns: Sequence[Turn],
+    made: Mapping[int, str] | None = None,
+    *,
+    paused: bool = False,
+) -> Live:
     """The live context after turns that were appended once already, the very same turns.
 
     Args:
         live: the live context before them.
         turns: in order, with the numbers that they were given then.
         made: the marks of those that came with reasoning (`Live.made`).
+        paused: whether they are a reply that the server goes on with.
     """
-    return live.joined(turns, made or {})
+    return live.joined(turns, made or {}, paused=paused)
 
 
 def with_moves(

@@ -172,6 +172,7 @@ class Core:
         *,
         measured: int = 0,
         plan: int = 0,
+        paused: bool = False,
     ) -> tuple[Turn, ...]:
         """Add turns at the end.
 
@@ -181,13 +182,14 @@ class Core:
             measured: how many of their raw tokens are receipts, readouts and notices; the rest is
                 intake.
             plan: raw tokens of the round's reply that turned out to be rationale and command of edits.
+            paused: whether they are a reply that the server goes on with.
 
         Returns:
             the new turns.
         """
         before = self.live
         contents = tuple(contents)
-        after = before.append(contents, origin, under=self.asked)
+        after = before.append(contents, origin, under=self.asked, paused=paused)
         if self._whole_head and before.head == len(before.turns):
             after = replace(after, head=_prefix(after.turns))
         turns = after.turns[len(before.turns) :]
@@ -195,7 +197,7 @@ class Core:
             return ()
         head = None if after.head == before.head else after.head
         with unbroken():
-            self.journal.record(Appended(turns, measured, plan, head, _marks(after, turns)))
+            self.journal.record(Appended(turns, measured, plan, head, _marks(after, turns), paused))
             self.live = after
             if any(turn.role == "assistant" for turn in turns):
                 self.asked = None

@@ -150,7 +150,7 @@ class Engine:
         self.answered(usage.prompt if usage and usage.comparable and not dropping else 0)
         core.begin_round()
         self.state()
-        core.append([reply.content])
+        core.append([reply.content], paused=reply.paused)
         self.asked = False
         self._cut_off = not (reply.complete or reply.paused)
         calls = reply.content.calls

@@ -80,6 +80,7 @@ class Appended:
         plan: raw tokens of the round's reply that were rationale and command of edits.
         head: how many turns are the pinned prefix from here on; None where that stays.
         made: marks of the turns that hold bound reasoning (`redraft.context.Live.made`).
+        paused: whether they are a reply that the server goes on with, so that it answers nobody yet.
     """
 
     turns: tuple[Turn, ...]
@@ -87,6 +88,7 @@ class Appended:
     plan: int = 0
     head: int | None = None
     made: Mapping[int, str] = field(default_factory=dict)
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,9 +129,10 @@ class Decoder:
 
     def _appended(self, values: Values) -> Appended:
         turns, head, made = self._turns(values), values["head"], _marks(values)
-        live = with_appended(self._need(), turns, made)
+        paused = values.get("paused", False)
+        live = with_appended(self._need(), turns, made, paused=paused)
         self.live = live if head is None else replace(live, head=head)
-        return Appended(turns, values["measured"], values["plan"], head, made)
+        return Appended(turns, values["measured"], values["plan"], head, made, paused)
 
     def _released(self, _: Values) -> Released:
         self.live = replace(self._need(), older=None)

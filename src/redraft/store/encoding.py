@@ -139,6 +139,7 @@ def encode(entry: Entry, refs: References) -> Values:
                 "plan": entry.plan,
                 "head": entry.head,
                 **_marks(entry.made),
+                **({"paused": True} if entry.paused else {}),
             }
         case Held():
             return {"contents": [refs.content(content) for content in entry.contents]}
