@@ -29,7 +29,8 @@ NO_DIRECTORY = 71
 # goes through a file, because bash 5.2 breaks down if its own input is copied (`exec 3<&0`).
 _FIRST_LINE = (
     '[ "$BASH_VERSION" ] || exit {no_bash}; place=$(mktemp -d) && head -c {size} >"$place/script" && '
-    'exec bash --noprofile --norc "$place/script" "$place"; exit 1\n'
+    '[ "$(wc -c <"$place/script")" -eq {size} ] && exec bash --noprofile --norc "$place/script" "$place"; '
+    'rm -rf -- "$place"; exit 1\n'
 )
 
 # - Job control puts the command into a process group of its own, which can be ended as a whole.
@@ -37,7 +38,7 @@ _FIRST_LINE = (
 # - What is left of the group when the shell is over gets a fifth of a second before the mark: a process
 #   substitution may still have to print.
 # - The frame is: a line with the tag, the exit code, and the group if something of it is still there;
-#   the state; the tag and a full stop.
+#   the state; the tag and a full stop, which comes when nothing of ours is left there.
 _HEAD = """\
 place=$1
 cat >"$place/command" <<'{tag}'
@@ -70,9 +71,9 @@ printf %s {tag}
 {{
   printf '\\n%s %s %s\\n' {tag} "$code" "$group"
   cat "$place/state"
+  rm -rf -- "$place"
   printf '\\n%s.' {tag}
 }} >&4 2>/dev/null
-rm -rf -- "$place"
 exit "$code"
 """
 _FIRST_ENTER = """\
