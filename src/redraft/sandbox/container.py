@@ -49,9 +49,9 @@ class ContainerSandbox(Shells):
 
     The command is started once for each command of the model, gets a script on its standard input and
     must pass on all three streams, without a terminal (no `-t`). The place needs bash and the usual
-    small programs (cat, env, head, mktemp, rm, wc). The working directory and the exported variables persist
-    between commands, as long as the place does. This process's environment stays here. What a command
-    leaves running in the background goes on until the sandbox is closed, or as long as the place:
+    small programs (cat, env, head, mktemp, rm, wc). The working directory and the exported variables
+    persist between commands, as long as the place does. This process's environment stays here. What a
+    command leaves running in the background goes on until the sandbox is closed, or as long as the place:
     where each command gets a container of its own, that is no longer than the command.
 
     Args:

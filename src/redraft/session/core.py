@@ -32,12 +32,15 @@ from redraft.store import (
     Committed,
     EditSpan,
     Journal,
+    Overflow,
     Pinned,
     Refused,
     Rehomed,
     Released,
     Started,
     Told,
+    VolatileOverflow,
+    spills_of,
 )
 from redraft.store.unbroken import unbroken
 from redraft.tokens import Calibration
@@ -83,6 +86,7 @@ class Core:
         on_event: called with every event, in order.
         on_escalation: called when a rewrite cannot prove that it conserves.
         begun: whether the journal holds the beginning already.
+        overflow: where the bodies go that a revision moves out and its stubs name.
 
     Attributes:
         round: the number of the round in progress, from 1; 0 before the first reply.
@@ -108,12 +112,14 @@ class Core:
         on_event: Callable[[Event], None] | None = None,
         on_escalation: Callable[[RewriteBudgetViolation], None] | None = None,
         begun: bool = False,
+        overflow: Overflow | None = None,
     ) -> None:
         self.live = live
         self.limit = limit
         self.calibration = calibration
         self.journal = journal
         self.checks = tuple(checks)
+        self.overflow: Overflow = VolatileOverflow() if overflow is None else overflow
         self.observe = observe
         self.round = 0
         self.books = Books(journal)
@@ -235,6 +241,8 @@ class Core:
             return self.judged(answer.receipt, revision)
         if self.observe:
             return self.judged(answer.receipt, revision)
+        for spill in spills_of(revision, before):  # a stub never names what is not there
+            self.overflow.put(spill.body, spill.cites)
         number = self._numbers + 1
         calls = tuple(sorted({span.place for span in spans}))
         with unbroken():

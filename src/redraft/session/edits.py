@@ -57,6 +57,7 @@ class Edits:
     Attributes:
         waiting: what was judged and is not yet told to the model, in order.
         elisions: commands of applied edits that are to become one line.
+        has_tool: whether the model has the tool `edit_context`.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class Edits:
         self._window = window
         self._gate = gate
         self._tag = tag
-        self._has_tool = has_tool
+        self.has_tool = has_tool
         self._grew = 0
         self._pricing = pricing or Pricing("", core.live.dialect)
         name = core.live.dialect.name
@@ -93,7 +94,7 @@ class Edits:
 
     def is_own(self, name: str) -> bool:
         """Whether a call of this name is for us to answer."""
-        return self._has_tool and name == _OWN_TOOL
+        return self.has_tool and name == _OWN_TOOL
 
     def names_file(self, call: Call) -> bool:
         """Whether a call names the context file."""

@@ -19,6 +19,7 @@ from redraft.session.core import Core, Judged
 from redraft.session.edits import Edits, plan_tokens
 from redraft.session.rounds import Outcome, Results, parse_calls
 from redraft.session.stating import stated
+from redraft.session.toolsets import EditTool, Toolset
 from redraft.session.window import Look
 from redraft.session.wire import Wire
 from redraft.store import Answered, Handed, Held, Output, Sent, Stated
@@ -37,6 +38,7 @@ class Engine:
         edits: the model's edits.
         wire: what is sent.
         tag: what marks redraft's own words.
+        toolsets: tools of redraft's own beside `edit_context`.
 
     Attributes:
         results: the calls of the last reply that still want results; None where there are none.
@@ -47,13 +49,21 @@ class Engine:
     """
 
     def __init__(
-        self, core: Core, controller: Controller, edits: Edits, wire: Wire, *, tag: str
+        self,
+        core: Core,
+        controller: Controller,
+        edits: Edits,
+        wire: Wire,
+        *,
+        tag: str,
+        toolsets: Sequence[Toolset] = (),
     ) -> None:
         self.core = core
         self.controller = controller
         self.edits = edits
         self.wire = wire
         self.tag = tag
+        self.toolsets: tuple[Toolset, ...] = (EditTool(edits), *toolsets)
         self.results: Results | None = None
         self.done = False
         self.asked = False
@@ -113,6 +123,9 @@ class Engine:
             self.edits.elide(self.wire.turns)  # behind a compaction, what had to wait is free
         if self.controller.phase is Phase.STOPPED:
             return None
+        if not self.core.observe:
+            for toolset in self.toolsets:
+                toolset.before()
         self.edits.show()
         return self._send(headers=headers)
 
@@ -143,7 +156,9 @@ class Engine:
     def take_answer(self, response: object) -> None:
         """Read a response and append the assistant turn; raises `DialectError`."""
         core = self.core
-        reply = core.live.dialect.read(response)
+        turns = () if core.observe else core.live.turns
+        taken = {call.id for turn in turns for call in turn.content.calls}
+        reply = core.live.dialect.read(response, taken)
         usage = reply.usage
         core.journal.record(Answered(core.round + 1, usage, reply.paused))
         dropping = bool(self.controller.queue.added)  # then the server counts what it leaves
@@ -248,24 +263,30 @@ class Engine:
             text = prompts.not_run_result(self.tag)
             results.outcomes |= {call.place: Outcome(text, 1, own=True) for call in good}
             good = []
-        results.own = [call for call in good if self.edits.is_own(call.name)]
-        results.calls = [call for call in good if not self.edits.is_own(call.name)]
+        results.own = [call for call in good if self.toolset(call.name)]
+        results.calls = [call for call in good if not self.toolset(call.name)]
+
+    def toolset(self, name: str) -> Toolset | None:
+        """Whose tool this is, where it is one of ours."""
+        return next((own for own in self.toolsets if name in own.names), None)
 
     def _answer_own(self, results: Results) -> None:
-        """Answer each `edit_context` call that has no answer yet."""
+        """Answer each call of a tool of ours that has no answer yet."""
         for call in results.own:
-            if call.place in results.outcomes:
+            toolset = self.toolset(call.name)
+            if toolset is None or call.place in results.outcomes:
                 continue
-            aimed = (*results.aimed, call.place) if call.arguments.get("edits") else results.aimed
+            aimed = (*results.aimed, call.place) if toolset.aims(call) else results.aimed
             plan = self._plan(results, aimed) if aimed != results.aimed else 0
             spans = self.edits.spans(results.call(call.place))
-            said = self.edits.by_tool(call.arguments, plan=plan, spans=spans)
+            said = toolset.answer(call, plan=plan, spans=spans)
             results.aimed = aimed
             results.plan += plan
-            if isinstance(said, Judged):
-                results.judged.append(said)
-                self.edits.waiting.append(said)
-            results.outcomes[call.place] = Outcome(said if isinstance(said, str) else "", own=True)
+            if said.judged is not None:
+                results.judged.append(said.judged)
+                if said.owed:
+                    self.edits.waiting.append(said.judged)
+            results.outcomes[call.place] = Outcome(said.text, own=True)
 
     def handed_in(self, results: Results, place: int) -> None:
         """A call has its result. While others still run it is recorded by itself: where the process
