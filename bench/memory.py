@@ -1,9 +1,9 @@
-"""What a memory costs when it is large: milliseconds a call, by the number of items.
+"""What a memory costs when it is large: milliseconds a call, by the kind of question.
 
 Items of twelve words from a vocabulary of 20,000, whose words are as unevenly common as those
-of a language; questions of six.
+of a language. The ratio says what ten times as many items cost: it is the same on a slow machine.
 
-    python bench/memory.py [--json] [--items 100000] [--repeat 30]
+    python bench/memory.py [--json] [--items 100000] [--repeat 60] [--ratio]
 """
 
 from __future__ import annotations
@@ -13,19 +13,29 @@ import json
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
-from redraft.store.memory import SQLiteMemory
-from redraft.store.memory_base import Draft, ItemQuery
+from redraft.store.memory import Draft, ItemQuery, SQLiteMemory
 
 __all__ = ["Row", "main", "measure"]
 
 _BATCH = 5_000
 _WORDS = 20_000
+
+_QUESTIONS: Mapping[str, tuple[int, float, float]] = {
+    # how many words, and between which ranks they are: 0 for the most common, 1 for the rarest
+    "3 words": (3, 0.0, 1.0),
+    "6 words": (6, 0.0, 1.0),
+    "6 rare words": (6, 0.5, 1.0),
+    "6 common words": (6, 0.0, 0.4),
+    "a message of 25": (25, 0.0, 1.0),
+    "a page of 400": (400, 0.0, 1.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +45,19 @@ class Row:
     Attributes:
         name: what was done.
         ms: milliseconds, the median.
+        p90: milliseconds that nine of ten stay below.
         slowest: milliseconds of the slowest.
     """
 
     name: str
     ms: float
+    p90: float
     slowest: float
 
 
-def _text(chance: random.Random, words: int) -> str:
+def _text(chance: random.Random, words: int, low: float = 0.0, high: float = 1.0) -> str:
     # Zipf's law, nearly: the rank is the vocabulary's size to the power of an even chance.
-    return " ".join(f"w{int(_WORDS ** chance.random())}" for _ in range(words))
+    return " ".join(f"w{int(_WORDS ** chance.uniform(low, high))}" for _ in range(words))
 
 
 def _timed(name: str, repeat: int, work: Callable[[int], object]) -> Row:
@@ -54,7 +66,8 @@ def _timed(name: str, repeat: int, work: Callable[[int], object]) -> Row:
         start = perf_counter()
         work(at)
         times.append(1_000 * (perf_counter() - start))
-    return Row(name, median(times), max(times))
+    times.sort()
+    return Row(name, median(times), times[int(0.9 * (repeat - 1))], times[-1])
 
 
 def _fill(memory: SQLiteMemory, items: int, chance: random.Random) -> None:
@@ -72,28 +85,40 @@ def _fill(memory: SQLiteMemory, items: int, chance: random.Random) -> None:
         )
 
 
+def _searches(memory: SQLiteMemory, items: int, repeat: int, chance: random.Random) -> list[Row]:
+    """Each kind of question, then one kind with each condition."""
+
+    def asked(name: str, texts: Sequence[str], **more: Any) -> Row:
+        return _timed(name, repeat, lambda at: memory.search(ItemQuery(texts[at], **more)))
+
+    rows = []
+    for name, shape in _QUESTIONS.items():
+        rows.append(asked(f"search, {name}", [_text(chance, *shape) for _ in range(repeat)]))
+    texts = [_text(chance, 6) for _ in range(repeat)]
+    return [
+        *rows,
+        asked("search, type and tag", texts, task_type="type3", tags=("tag3",)),
+        asked("search, time", texts, since=0.9 * items),
+        asked("search, session", texts, session=f"s{items // 200}"),
+    ]
+
+
 def measure(items: int, repeat: int) -> list[Row]:
     """Every operation on a memory of so many items."""
     chance = random.Random(7)
-    asked = [_text(chance, 6) for _ in range(repeat)]
-    late = 0.9 * items
     with tempfile.TemporaryDirectory() as home, SQLiteMemory(Path(home, "memory.db")) as memory:
-        filling = _timed("fill, an item", 1, lambda _: _fill(memory, items, chance))
+        start = perf_counter()
+        _fill(memory, items, chance)
+        each = 1_000 * (perf_counter() - start) / max(1, items)
+        texts = [_text(chance, 6) for _ in range(repeat)]
         return [
-            Row(filling.name, filling.ms / max(1, items), filling.slowest / max(1, items)),
-            _timed("search", repeat, lambda at: memory.search(ItemQuery(asked[at]))),
-            _timed(
-                "search, type and tag",
-                repeat,
-                lambda at: memory.search(ItemQuery(asked[at], "type3", tags=("tag3",))),
-            ),
-            _timed(
-                "search, time", repeat, lambda at: memory.search(ItemQuery(asked[at], since=late))
-            ),
+            Row("fill, an item", each, each, each),
+            *_searches(memory, items, repeat, chance),
             _timed(
                 "newest of a type", repeat, lambda _: memory.search(ItemQuery(task_type="type3"))
             ),
-            _timed("add", repeat, lambda at: memory.add(Draft(f"{asked[at]} added{at}"))),
+            _timed("add", repeat, lambda at: memory.add(Draft(f"{texts[at]} added{at}"))),
+            _timed("forget", min(repeat, 5), lambda at: memory.forget([at + 1])),
         ]
 
 
@@ -102,16 +127,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--items", type=int, default=100_000, help="items in the memory")
-    parser.add_argument("--repeat", type=int, default=30, help="times that each is done")
+    parser.add_argument("--repeat", type=int, default=60, help="times that each is done")
+    parser.add_argument(
+        "--ratio", action="store_true", help="compare with a tenth of the items, too"
+    )
     options = parser.parse_args(arguments)
     rows = measure(options.items, options.repeat)
+    ratios: dict[str, float] = {}
+    if options.ratio:
+        fewer = measure(options.items // 10, options.repeat)
+        ratios = {row.name: row.ms / less.ms for row, less in zip(rows, fewer, strict=True)}
     if options.json:
-        document = {"items": options.items, "rows": [asdict(row) for row in rows]}
+        document = {
+            "items": options.items,
+            "rows": [asdict(row) for row in rows],
+            "ratios": ratios,
+        }
         print(json.dumps(document, indent=2))
         return 0
-    print(f"{'':24}{'ms':>8}{'slowest':>10}")
+    print(f"{'':26}{'ms':>8}{'p90':>9}{'slowest':>10}{'ratio' if ratios else '':>8}")
     for row in rows:
-        print(f"{row.name:24}{row.ms:8.2f}{row.slowest:10.2f}")
+        ratio = f"{ratios[row.name]:8.1f}" if ratios else ""
+        print(f"{row.name:26}{row.ms:8.2f}{row.p90:9.2f}{row.slowest:10.2f}{ratio}")
     return 0
 
 

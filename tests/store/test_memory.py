@@ -186,8 +186,11 @@ class TestMerging:
         assert bands(" ".join(words)) == bands(" ".join(reversed(words)))
 
     def test_relevance_is_a_share(self) -> None:
-        assert relevance({}, frozenset()) == 0
-        assert relevance({"a": 1.0, "b": 3.0}, frozenset({"b"})) == 0.75
+        assert relevance({}, {}) == relevance({"a": 1.0}, {"b": 1.0}) == 0
+        asked = {"a": 1.0, "b": 3.0, "c": 4.0}
+        assert relevance(asked, {"b": 3.0}) == 3 / 8, "one word of a question"
+        assert relevance(asked, {"b": 3.0, "d": 9.0}) == 3 / 8
+        assert relevance(asked, {"a": 1.0, "b": 3.0, "d": 1.0}) == 4 / 5, "most of an item"
 
 
 class TestTransient:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from redraft.errors import MemoryStoreError
+from redraft.store.runs import runs_home
 from redraft.store.transactions import transaction
 
-__all__ = ["MEMORY", "MemoryFile"]
+__all__ = ["MEMORY", "SECURE_DELETE", "MemoryFile", "memory_path"]
 
 MEMORY = "memory.db"
 """The file's name, by convention."""
 
-_VERSION = 1
+SECURE_DELETE = (3, 42)
+"""The version of SQLite from which its text index forgets a word at once."""
+
+_VERSION = 2
 """The schema version, kept in the file's `user_version`."""
 
 _APPLICATION = 0x52444D45
@@ -27,7 +32,10 @@ _WAIT = 10.0
 
 _MAGIC = b"SQLite format 3\0"
 
-_TABLES = (
+# An item's words as a JSON list; none of them has blanks or quotes. The empty word stands for the item.
+_LISTED = """json_each('["","' || replace({0}.terms, ' ', '","') || '"]')"""
+
+_FIRST = (
     # AUTOINCREMENT: the number of an item that was forgotten never names another one.
     """
     CREATE TABLE item (
@@ -103,6 +111,43 @@ _TABLES = (
     """,
     "CREATE INDEX state_task ON state (task_type, at)",
 )
+
+_COUNTED = f"""
+    INSERT INTO frequency (term, items) SELECT DISTINCT value, 1 FROM {_LISTED.format("new")} WHERE true
+        ON CONFLICT (term) DO UPDATE SET items = items + 1;
+"""
+
+_UNCOUNTED = f"""
+    UPDATE frequency SET items = items - 1 WHERE term IN (SELECT value FROM {_LISTED.format("old")});
+    DELETE FROM frequency
+        WHERE items < 1 AND term IN (SELECT value FROM {_LISTED.format("old")});
+"""
+
+# How many items have a word: FTS5 would read all of them to say so, a millisecond for each ten thousand.
+_SECOND = (
+    "SELECT value FROM json_each('[]')",  # fails at once where the triggers would fail later
+    "CREATE TABLE frequency (term TEXT PRIMARY KEY, items INTEGER NOT NULL) WITHOUT ROWID",
+    "INSERT INTO frequency (term, items) SELECT term, doc FROM word_count",
+    "INSERT INTO frequency (term, items) SELECT '', n FROM (SELECT count(*) AS n FROM item) WHERE n",
+    f"CREATE TRIGGER frequency_in AFTER INSERT ON item BEGIN {_COUNTED} END",
+    f"CREATE TRIGGER frequency_out AFTER DELETE ON item BEGIN {_UNCOUNTED} END",
+    f"CREATE TRIGGER frequency_new AFTER UPDATE OF terms ON item BEGIN {_UNCOUNTED} {_COUNTED} END",
+    "DROP TABLE word_count",
+)
+
+_STEPS = (_FIRST, _SECOND)
+"""What leads from each schema version to the next."""
+
+
+def memory_path(env: Mapping[str, str] | None = None) -> Path:
+    """The memory that the command line uses: `memory.db` beside the directory of all runs.
+
+    That is `$REDRAFT_HOME/memory.db`, by default `~/.local/state/redraft/memory.db`.
+
+    Args:
+        env: the environment; by default the process's.
+    """
+    return runs_home(env).parent / MEMORY
 
 
 class MemoryFile:
@@ -194,23 +239,26 @@ def _migrate(database: sqlite3.Connection, path: Path | None) -> None:
     if _version(database, path) == _VERSION:
         return
     with transaction(database):
-        if _version(database, path) == 0:  # another process may have made it while this one waited
-            for statement in _TABLES:
+        # Read again: another process may have been here while this one waited.
+        for step in _STEPS[_version(database, path) :]:
+            for statement in step:
                 _made(database, statement)
-            database.execute(f"PRAGMA application_id = {_APPLICATION}")
-            database.execute(f"PRAGMA user_version = {_VERSION}")
+        database.execute(f"PRAGMA application_id = {_APPLICATION}")
+        database.execute(f"PRAGMA user_version = {_VERSION}")
 
 
 def _made(database: sqlite3.Connection, statement: str) -> None:
     try:
         database.execute(statement)
     except sqlite3.OperationalError as error:
-        if "fts5" in str(error) and "no such module" in str(error):
+        missing = re.search(r"no such (?:module|table|function): (fts5|json_each)", str(error))
+        if missing:
+            what = "full-text search (FTS5)" if missing[1] == "fts5" else "functions for JSON"
             raise MemoryStoreError(
-                "this Python's SQLite has no full-text search (FTS5), which a memory needs; use a Python "
+                f"this Python's SQLite has no {what}, which a memory needs; use a Python "
                 "whose SQLite has it, such as those of python.org and of the common distributions."
             ) from error
-        if "'secure-delete'" in statement:  # SQLite before 3.42 has no such option
+        if "'secure-delete'" in statement and sqlite3.sqlite_version_info < SECURE_DELETE:
             return
         raise
 

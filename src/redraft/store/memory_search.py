@@ -1,29 +1,25 @@
-"""Finding items: by words (FTS5), by vectors, by what is known of them; and what is too far off."""
+"""Finding items by what is known of them and by vectors; and what is too far off."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
 
 from redraft.store.memory_base import ItemQuery
-from redraft.store.memory_words import idf, relevance, terms
 
-__all__ = ["FLOOR", "by_vector", "by_words", "newest"]
+__all__ = ["FLOOR", "Conditions", "by_vector", "conditions", "newest"]
 
 FLOOR = 0.34
 """The least relevance that comes back: one of three words of equal weight is too little, one of two is
 enough."""
 
 _CANDIDATES = 64
-_MOST_TERMS = 16
-_FREQUENT = 8  # a word that more than an eighth of the items have finds too many of them,
-_FEW = 1_000  # unless they are few
 
 Conditions = tuple[str, list[object]]
+"""What must hold in SQL, and the values of its parameters."""
 
 
-def _conditions(query: ItemQuery, now: float) -> Conditions:
-    """What else must hold of an item, in SQL."""
+def conditions(query: ItemQuery, now: float) -> Conditions:
+    """What must hold of an item besides its words, in SQL."""
     holds = ["(item.expires IS NULL OR item.expires > ?)"]
     given: list[object] = [now]
     for sql, value in (
@@ -45,47 +41,12 @@ def _conditions(query: ItemQuery, now: float) -> Conditions:
 
 def newest(database: sqlite3.Connection, query: ItemQuery, now: float) -> list[int]:
     """Numbers of the newest items that a query without text is about."""
-    where, given = _conditions(query, now)
+    where, given = conditions(query, now)
     rows = database.execute(
         f"SELECT id FROM item WHERE {where} ORDER BY at DESC, id DESC LIMIT ?",
         [*given, query.limit],
     )
     return [row[0] for row in rows]
-
-
-def _weights(
-    database: sqlite3.Connection, words: Iterable[str]
-) -> tuple[dict[str, float], list[str]]:
-    """Each word's weight, and the words that are worth looking for, rarest first."""
-    total = database.execute("SELECT count(*) FROM item").fetchone()[0]
-    counts = {word: _having(database, word) for word in dict.fromkeys(words)}
-    known = sorted((word for word in counts if counts[word]), key=lambda word: (counts[word], word))
-    rare = [word for word in known if counts[word] <= max(_FEW, total // _FREQUENT)] or known[:2]
-    return {word: idf(total, having) for word, having in counts.items()}, rare[:_MOST_TERMS]
-
-
-def _having(database: sqlite3.Connection, word: str) -> int:
-    row = database.execute("SELECT doc FROM word_count WHERE term = ?", (word,)).fetchone()
-    return int(row[0]) if row else 0
-
-
-def by_words(database: sqlite3.Connection, query: ItemQuery, now: float) -> dict[int, float]:
-    """The relevance of the items that share words with a query, best by BM25 first."""
-    asked, rare = _weights(database, terms(query.text)[:512])
-    if not rare:
-        return {}
-    where, given = _conditions(query, now)
-    match = " OR ".join(f'"{word}"' for word in rare)
-    rows = database.execute(
-        "SELECT item.id, item.terms FROM word JOIN item ON item.id = word.rowid "
-        f"WHERE word MATCH ? AND {where} ORDER BY bm25(word), item.id DESC LIMIT ?",
-        [match, *given, max(_CANDIDATES, 4 * query.limit)],
-    )
-    return _scored(asked, rows)
-
-
-def _scored(asked: Mapping[str, float], rows: Iterable[Sequence[str]]) -> dict[int, float]:
-    return {int(row[0]): relevance(asked, frozenset(row[1].split())) for row in rows}
 
 
 def by_vector(
@@ -107,7 +68,7 @@ def by_vector(
         vector: the query's, packed.
         likeness: the expression of `load_cosine`.
     """
-    where, given = _conditions(query, now)
+    where, given = conditions(query, now)
     rows = database.execute(
         f"SELECT item.id, {likeness.format('vector.data', ':near')} AS near "
         "FROM vector JOIN item ON item.id = vector.item "

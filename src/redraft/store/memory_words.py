@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from redraft.policies.audit import exact_values
 
-__all__ = ["bands", "idf", "relevance", "says_all_of", "terms", "values"]
+__all__ = ["bands", "idf", "most_relevance", "relevance", "says_all_of", "terms", "values"]
 
 NEAR = 0.7
 """The share of the longer text's words that the other has too, where the two say the same."""
@@ -194,20 +194,32 @@ def idf(items: int, having: int) -> float:
     return 1 + math.log((1 + items) / (1 + having))
 
 
-def relevance(asked: Mapping[str, float], found: frozenset[str]) -> float:
+def relevance(asked: Mapping[str, float], found: Mapping[str, float]) -> float:
     """How far an item supports what is asked, from 0 to 1.
 
     The weighed share of the question's words that the item has. A question may be a whole page; so the
-    share of the item's words that the question has counts as well, where at least two of them meet.
+    weighed share of the item's words that the question has counts as well, where at least two of them meet.
 
     Args:
         asked: the question's words, each with its weight.
-        found: the item's words.
+        found: the item's words, each with its weight.
     """
-    shared = asked.keys() & found
-    total = sum(asked.values())
-    if not shared or not total:
+    shared = asked.keys() & found.keys()
+    if not shared:
         return 0.0
-    # In order, so that a sum of floats is the same in every process.
-    covered = sum(asked[word] for word in sorted(shared)) / total
-    return min(1.0, max(covered, len(shared) / len(found) if len(shared) > 1 else 0.0))
+    # fsum does not depend on the order, so that a value is the same in every process.
+    covered = math.fsum(asked[word] for word in shared) / math.fsum(asked.values())
+    if len(shared) < 2:
+        return min(1.0, covered)
+    meant = math.fsum(found[word] for word in shared) / math.fsum(found.values())
+    return min(1.0, max(covered, meant))
+
+
+def most_relevance(asked: Mapping[str, float], found: frozenset[str]) -> float:
+    """What the relevance of an item is at most, without the weights of its own words: none is below 1."""
+    shared = asked.keys() & found
+    if not shared:
+        return 0.0
+    weight = math.fsum(asked[word] for word in shared)
+    covered = weight / math.fsum(asked.values())
+    return max(covered, weight / (weight + len(found) - len(shared)) if len(shared) > 1 else 0.0)
