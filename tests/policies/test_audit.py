@@ -65,6 +65,12 @@ def test_an_approval_must_go_on_waiting() -> None:
     assert audit([f"so\n{line}"], f"short\n{line}").ok
 
 
+def test_an_approval_that_was_decided_meanwhile_is_not_asked_for() -> None:
+    line = approval_line(Approval("ap_1", "push"))
+    assert audit([f"so\n{line}"], "short", settled={"ap_1"}).ok
+    assert not audit([f"so\n{line}"], "short", settled={"ap_2"}).ok
+
+
 def test_the_numbers_of_a_list_are_no_figures() -> None:
     assert audit(["it works"], "1. It works\n2) really").ok
 

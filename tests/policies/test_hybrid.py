@@ -63,6 +63,16 @@ def test_it_says_so_on_the_receipt_and_to_the_model() -> None:
     assert "no edit in time" in notice.content.text
 
 
+def test_the_notice_opens_with_the_sessions_tag_and_without_one_names_the_harness() -> None:
+    live = talk()
+    for tag, opening in (("7f3a", "[redraft:7f3a] "), ("", "[redraft] ")):
+        view = View(live, live.tokens * 100 // 90, tag=tag)
+        revision = Hybrid().decide(view)
+        assert isinstance(revision, Revision)
+        (insert,) = revision.inserts
+        assert insert.new.content.text.startswith(f"{opening}no edit in time at 90 % of the limit")
+
+
 def test_for_strong_models_it_is_off_unless_it_is_turned_on() -> None:
     live = talk()
     assert Hybrid(strong=True).decide(at_share(live, 100)) is None

@@ -86,11 +86,13 @@ class TestObservationMask:
         assert done.live.tokens <= limit // 2
         assert ObservationMask().decide(View(done.live, limit)) is None
 
-    @pytest.mark.parametrize("keep", [0, 1, 3])
-    def test_the_newest_rounds_stay(self, keep: int) -> None:
+    @pytest.mark.parametrize(("keep", "stay"), [(0, 1), (1, 1), (3, 3)])
+    def test_the_newest_rounds_stay_and_in_any_case_what_was_not_read_yet(
+        self, keep: int, stay: int
+    ) -> None:
         live = rounds(*[1_000] * 5)
         revision = ObservationMask(keep=keep, target=0).decide(View(live, 100))
-        assert masked(live, revision) == list(range(5 - keep))
+        assert masked(live, revision) == list(range(5 - stay))
 
     def test_where_there_are_no_more_rounds_than_it_keeps_it_does_nothing(self) -> None:
         for count in range(4):
@@ -98,7 +100,7 @@ class TestObservationMask:
             assert ObservationMask(keep=3).decide(View(live, 100)) is None
 
     def test_small_results_stay(self) -> None:
-        live = rounds(1_000, 55, 56, 1_000)
+        live = rounds(1_000, 55, 56, 1_000, 1_000)
         revision = ObservationMask(keep=0, target=0, least=60).decide(View(live, 100))
         assert masked(live, revision) == [0, 2, 3]
 

@@ -15,7 +15,8 @@ from redraft.dialects.fenced_calls import call_fence
 from redraft.dialects.fenced_results import Piece, results_message
 from redraft.dialects.preserve import PRESERVED, Approval, approval_line
 from redraft.dialects.stubs import OverflowStub, body_id
-from redraft.policies import Pressure, Summarize, View
+from redraft.policies import Pressure, Summarize, View, critical, preserved
+from redraft.prompts import CARRIED, FELL_BACK, SPILLED
 from redraft.settings import Settings
 from redraft.store import spills_of
 from redraft.tokens import Meter
@@ -69,6 +70,15 @@ def spilled(live: Live, limit: int, policy: Pressure = PASS) -> list[str]:
 def full(live: Live) -> int:
     """A limit of which the context fills nine tenths."""
     return live.tokens * 10 // 9
+
+
+def folded(live: Live, answer: str) -> Revision:
+    """What the pass does with this answer to its question."""
+    need = PASS.decide(View(live, full(live)))
+    assert isinstance(need, Summarize)
+    revision = PASS.decide(View(live, full(live), {need.key: answer}))
+    assert isinstance(revision, Revision)
+    return revision
 
 
 class TestSpill:
@@ -178,22 +188,58 @@ class TestFold:
         assert answer.live.tokens < live.tokens // 2
 
     def test_what_must_outlive_is_carried_in_the_summary(self) -> None:
-        text = (
-            f"see https://example.org/x\n{approval_line(Approval('ap_1', 'push'))}\n{'w ' * 2_000}"
-        )
+        text = f"see https://example.org/x, user_id: 42, row 8812934\n{'w ' * 99}"
         live = start(
             user("task"),
             *(said(None, "a"), result("a", text), said(f"so {'w ' * 900}"), user("go on")),
             *(said(None, "b"), result("b", "ok"), said("done")),
         )
-        need = PASS.decide(View(live, full(live)))
-        assert isinstance(need, Summarize)
-        revision = PASS.decide(View(live, full(live), {need.key: "so far"}))
-        assert isinstance(revision, Revision)
-        (insert,) = revision.inserts
-        assert insert.new.content.text.startswith(f"so far\n\n{PRESERVED}\n")
-        assert "[approval pending id=ap_1: push]" in insert.new.content.text
-        assert "https://example.org/x" in insert.new.content.text
+        (insert,) = folded(live, "so far").inserts
+        assert insert.new.content.text == (
+            f"so far\n\n{PRESERVED}\nsources: https://example.org/x\nidentifiers: user_id: 42"
+            f"\n\n{CARRIED}\n- 8812934"
+        )
+
+    def test_what_waits_for_an_approval_and_what_the_user_laid_down_stay_in_their_places(
+        self,
+    ) -> None:
+        waits = f"{approval_line(Approval('ap_1', 'push'))}\n{'w ' * 2_000}"
+        live = start(
+            user("task"),
+            *(said(None, "a"), result("a", waits), said(f"so {'w ' * 900}")),
+            *(user("Never touch the main branch."), said(f"no {'w ' * 900}"), user("go on")),
+            *(said(None, "b"), result("b", "ok"), said("done")),
+        )
+        before = critical(live)
+        assert {item.kind for item in before} == {"task", "approval", "constraint"}
+        revision = folded(live, "so far")
+        assert {change.number for change in revision.changes} == {4, 6, 7}
+        answer = commit(live, revision, full(live))
+        assert isinstance(answer, Commit), answer.receipt
+        assert preserved(before, answer.live).ok
+
+    @pytest.mark.parametrize(
+        "answer", ["", " \n", "w " * 200, "row 8812935 failed", "it took 17.5 s"]
+    )
+    def test_a_summary_that_fails_the_audit_folds_nothing_and_the_receipt_says_so(
+        self, answer: str
+    ) -> None:
+        spills = start(
+            user("task"),
+            *(said(None, "a"), result("a", "row 8812934 " * 75), said("w " * 5_000), user("go on")),
+            *(said(None, "b"), result("b", "ok"), said("done")),
+        )
+        revision = folded(spills, answer)
+        assert [change.number for change in revision.changes] == [3]
+        assert (revision.inserts, revision.notes) == ((), (SPILLED,))
+        talk = self.words()
+        revision = folded(talk, answer)
+        assert revision.changes[0] == Change(2, talk.turns[1].digest, None)
+        assert all(change.new is None for change in revision.changes)
+        assert (revision.inserts, revision.notes) == ((), (FELL_BACK,))
+        done = commit(talk, revision, full(talk))
+        assert isinstance(done, Commit), done.receipt
+        assert done.live.tokens < 0.8 * full(talk)
 
     def test_where_no_summary_can_be_had_it_spills_what_there_is(self) -> None:
         live = start(

@@ -83,13 +83,13 @@ def test_system_constraints_pins_questions_and_approvals_stay() -> None:
         said(2),
         user("and now?"),
     ).pin([8])
-    after = slid(live, 100, SlidingWindow(0, 0, keep=0))
+    after = slid(live, 100, SlidingWindow(0.01, 0, keep=0))
     assert [turn.number for turn in after.turns] == [1, 2, 4, 5, 6, 8, 10]
 
 
 def test_results_that_the_model_has_not_read_stay() -> None:
     live = start(user("task"), said(0), *result("c", "w " * 100))
-    after = slid(live, 100, SlidingWindow(0, 0, keep=0))
+    after = slid(live, 100, SlidingWindow(0.01, 0, keep=0))
     assert [turn.number for turn in after.turns] == [1, 3, 4]
 
 

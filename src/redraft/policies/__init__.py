@@ -10,9 +10,11 @@ from redraft.policies.hierarchical_summary import HierarchicalSummary
 from redraft.policies.hybrid import Hybrid
 from redraft.policies.manager import Manager, Rule, Situation
 from redraft.policies.observation_mask import ObservationMask
+from redraft.policies.offers import ContextFile, ContextTools, Fold, OffloadAndRetrieve, SelfCompact
 from redraft.policies.offload import Offload
+from redraft.policies.options import Option
 from redraft.policies.pressure import Pressure
-from redraft.policies.registry import POLICIES
+from redraft.policies.registry import POLICIES, SPECTRUM, Described, described, made, offered
 from redraft.policies.report import ContextReport
 from redraft.policies.sliding_window import SlidingWindow
 from redraft.policies.state_rewrite import StateRewrite
@@ -21,8 +23,13 @@ from redraft.policies.tuning import Rotation, Tuning
 
 __all__ = [
     "POLICIES",
+    "SPECTRUM",
     "AppendOnly",
+    "ContextFile",
     "ContextReport",
+    "ContextTools",
+    "Described",
+    "Fold",
     "HierarchicalSummary",
     "Hybrid",
     "Item",
@@ -30,12 +37,15 @@ __all__ = [
     "Need",
     "ObservationMask",
     "Offload",
+    "OffloadAndRetrieve",
+    "Option",
     "Policy",
     "Preservation",
     "Pressure",
     "Retrieve",
     "Rotation",
     "Rule",
+    "SelfCompact",
     "Situation",
     "SlidingWindow",
     "StateRewrite",
@@ -45,6 +55,9 @@ __all__ = [
     "View",
     "audit",
     "critical",
+    "described",
     "extract",
+    "made",
+    "offered",
     "preserved",
 ]

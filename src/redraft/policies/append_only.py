@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from redraft.policies.base import View
 
 __all__ = ["AppendOnly"]
 
 
+@dataclass(frozen=True, slots=True)
 class AppendOnly:
     """Leave the context as it grows."""
 
-    name = "append-only"
+    name: str = "append-only"
 
     def decide(self, view: View) -> None:
         """Nothing, ever."""

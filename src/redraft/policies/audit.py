@@ -24,6 +24,7 @@ __all__ = [
     "audit",
     "critical",
     "exact_values",
+    "invented",
     "preserved",
     "said_by",
     "states_constraint",
@@ -117,19 +118,20 @@ def exact_values(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(value for value in found if len(value) <= _LONGEST_VALUE))
 
 
-def audit(originals: Sequence[str], summary: str) -> Preservation:
+def audit(originals: Sequence[str], summary: str, settled: Collection[str] = ()) -> Preservation:
     """Hold a summary against what it replaces.
 
     Args:
         originals: the texts, oldest first.
         summary: what is to stand in their place, with all that is carried forward.
+        settled: ids of approvals that were decided meanwhile.
 
     Returns:
         the report: approvals that wait and the newest exact values must stand in it word for word, and
         each of its own values and figures must stand in an original.
     """
     values, beyond = _newest_values(originals)
-    waiting = {one.id for text in originals for one in pending_approvals(text)}
+    waiting = {one.id for text in originals for one in pending_approvals(text, settled)}
     items = [Item("approval", name) for name in sorted(waiting)]
     items += [Item("identifier", value) for value in values]
     still = {one.id for one in pending_approvals(summary)}
@@ -140,7 +142,22 @@ def audit(originals: Sequence[str], summary: str) -> Preservation:
     ]
     kept = set(found)
     missing = tuple(one for one in items if one not in kept)
-    return Preservation(tuple(found), missing, _invented(originals, summary), beyond)
+    return Preservation(tuple(found), missing, invented(originals, summary), beyond)
+
+
+def invented(originals: Sequence[str], summary: str) -> tuple[str, ...]:
+    """Values and figures of a summary that stand nowhere in the originals.
+
+    Args:
+        originals: the texts.
+        summary: what is to stand in their place.
+    """
+    whole = "\n".join(originals)
+    known = set(_figures(whole))
+    known |= {piece for figure in known for piece in _SEPARATOR.split(figure)}
+    wrong = [one for one in _figures(_LISTED.sub("", summary)) if one not in known]
+    values = (value for value in exact_values(summary) if value not in whole)
+    return tuple(dict.fromkeys((*values, *wrong)))
 
 
 def states_constraint(turn: Turn) -> bool:
@@ -164,7 +181,7 @@ def critical(live: Live, leaving: Collection[int] = ()) -> tuple[Item, ...]:
             items.append(Item(kind, turn.digest, turn.number, _short(turn.content.text)))
         items += [
             Item("approval", one.id, turn.number, one.asked)
-            for one in pending_approvals(turn.content.text)
+            for one in pending_approvals(turn.content.text, live.settled)
         ]
     items += _waiting_calls(live)
     gone = [said_by(turn) for turn in live.turns if turn.number in leaving]
@@ -236,16 +253,6 @@ def _stands(item: Item, text: str) -> bool:
         return False
     whole = rf"(?<!\w)(?<!\w[./-]){re.escape(value)}(?!\w|[./-]\w)"
     return re.search(whole, text) is not None
-
-
-def _invented(originals: Sequence[str], summary: str) -> tuple[str, ...]:
-    """Values and figures of the summary that stand nowhere in the originals."""
-    whole = "\n".join(originals)
-    known = set(_figures(whole))
-    known |= {piece for figure in known for piece in _SEPARATOR.split(figure)}
-    wrong = [one for one in _figures(_LISTED.sub("", summary)) if one not in known]
-    values = (value for value in exact_values(summary) if value not in whole)
-    return tuple(dict.fromkeys((*values, *wrong)))
 
 
 def _figures(text: str) -> Iterable[str]:

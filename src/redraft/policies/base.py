@@ -59,11 +59,13 @@ class View:
         live: the live context.
         limit: the budget's limit in raw tokens.
         given: answers to earlier needs, by key; "" where one could not be had.
+        tag: the session's tag, which opens whatever is said to the model; "" where there is no session.
     """
 
     live: Live
     limit: int
     given: Mapping[str, str] = field(default_factory=dict)
+    tag: str = ""
 
 
 class Policy(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from redraft.context import (
     RECEIPT_CAP,
@@ -20,17 +20,33 @@ from redraft.context import (
     Live,
     Origin,
     Revision,
+    group_at,
     groups,
 )
 from redraft.dialects.preserve import pending_approvals
 from redraft.dialects.stubs import body_bytes, stubs_in
-from redraft.policies.audit import audit, exact_values, said_by, states_constraint
+from redraft.policies.audit import audit, exact_values, invented, said_by, states_constraint
 from redraft.policies.base import Summarize, View
+from redraft.prompts.rewrites import CARRIED
 
-__all__ = ["CARRIED", "accepted", "asked", "folded", "in_sections", "movable", "size", "told"]
+__all__ = [
+    "CARRIED",
+    "LEAST_GAIN",
+    "accepted",
+    "asked",
+    "carried",
+    "folded",
+    "in_sections",
+    "may_go",
+    "movable",
+    "pays",
+    "size",
+    "told",
+    "unread",
+]
 
-CARRIED = "Carried forward, word for word:"
-"""The line in front of the exact values that a summary left out."""
+LEAST_GAIN = 0.03
+"""The share of the limit that a step must free."""
 
 _MOST_STUBS = 20
 _HEADING = re.compile(r"^#{1,6}[ \t]*(.+?)[ \t]*:?[ \t]*$", re.MULTILINE)
@@ -44,19 +60,35 @@ def movable(live: Live, keep: int = 0) -> list[Group]:
         keep: how many of the newest groups stay in any case.
     """
     free = {turn.number for turn in live.candidates()}
-    last = live.turns[-1] if live.turns else None
     every = list(groups(live.turns, live.head, max(live.head, live.open_at)))
-    # The newest results were not read yet.
-    stay = max(keep, 1 if last is not None and last.role == "tool" else 0)
+    stay = max(keep, 1 if unread(live) else 0)
     old = every[: max(len(every) - stay, 0)]
-    return [group for group in old if _may_go(group, free)]
+    return [group for group in old if may_go(group, free, live.settled)]
 
 
-def _may_go(group: Group, free: set[int]) -> bool:
+def unread(live: Live) -> frozenset[int]:
+    """Numbers of the turns of the group at the end, where its results are the newest there is: the model
+    has not read them yet. The receipt of an edit made in it is among them (DESIGN.md section 4, rule 9).
+    """
+    if not live.turns or live.turns[-1].role != "tool":
+        return frozenset()
+    return frozenset(turn.number for turn in group_at(live.turns, len(live.turns) - 1).turns)
+
+
+def may_go(group: Group, free: Collection[int], settled: Collection[str]) -> bool:
+    """Whether a group may leave as a whole.
+
+    Args:
+        group: the group.
+        free: numbers of the turns that a policy may touch (`Live.candidates`).
+        settled: ids of approvals that wait no more (`Live.settled`).
+    """
     if group.open_calls or group.head.role == "tool":
         return False
     return all(
-        turn.number in free and not states_constraint(turn) and not pending_approvals(said_by(turn))
+        turn.number in free
+        and not states_constraint(turn)
+        and not pending_approvals(said_by(turn), settled)
         for turn in group.turns
     )
 
@@ -64,6 +96,23 @@ def _may_go(group: Group, free: set[int]) -> bool:
 def size(some: Sequence[Group]) -> int:
     """Raw tokens of some groups."""
     return sum(turn.tokens for group in some for turn in group.turns)
+
+
+def pays(view: View, freed: int) -> bool:
+    """Whether a step that frees so much is worth the prefix that it breaks.
+
+    It must free a good part of the limit (`LEAST_GAIN`), or bring a context that does not fit within its
+    limit. Else a context that can hardly shrink would be touched at every call (DESIGN.md section 4,
+    rule 10, and section 9).
+
+    Args:
+        view: what the policy looks at.
+        freed: raw tokens that the step frees, what it puts in already taken off.
+    """
+    if freed <= RECEIPT_CAP:
+        return False
+    rescues = view.limit < view.live.tokens <= view.limit + freed - RECEIPT_CAP
+    return freed >= LEAST_GAIN * view.limit or rescues
 
 
 def told(some: Sequence[Group]) -> str:
@@ -88,7 +137,7 @@ def asked(name: str, old: Sequence[Group], cap: int, sections: Sequence[str] = (
     return Summarize(key, text, cap, tuple(sections))
 
 
-def accepted(view: View, need: Summarize, old: Sequence[Group]) -> str:
+def accepted(view: View, need: Summarize, old: Sequence[Group], block: str = "") -> str:
     """The answer to a need with what must be carried forward; "" where it may not be used.
 
     Refused: no answer, one that is longer than it may be or than what it replaces, one that lacks a
@@ -98,6 +147,7 @@ def accepted(view: View, need: Summarize, old: Sequence[Group]) -> str:
         view: what the policy looks at.
         need: what it asked for.
         old: the groups that the summary is to replace.
+        block: what stands below it in any case, made of the originals.
     """
     answer = view.given.get(need.key, "").strip()
     count = view.live.meter.text
@@ -106,8 +156,11 @@ def accepted(view: View, need: Summarize, old: Sequence[Group]) -> str:
     if need.sections and in_sections(answer, need.sections) is None:
         return ""
     originals = [said_by(turn) for group in old for turn in group.turns]
-    whole = "\n\n".join(filter(None, (answer, _carried(originals, answer))))
-    return whole if audit(originals, whole).ok else ""
+    if invented(originals, answer):
+        return ""
+    said = "\n\n".join(filter(None, (answer, block)))
+    whole = "\n\n".join(filter(None, (said, carried(originals, said))))
+    return "" if audit(originals, whole, view.live.settled).missing else whole
 
 
 def in_sections(text: str, sections: Sequence[str]) -> dict[str, str] | None:
@@ -125,8 +178,13 @@ def in_sections(text: str, sections: Sequence[str]) -> dict[str, str] | None:
     return sorted_in if any(part.strip("-* \n") for part in sorted_in.values()) else None
 
 
-def _carried(originals: Sequence[str], answer: str) -> str:
-    """The exact values and stubs of the originals that the answer lacks, a line each."""
+def carried(originals: Sequence[str], answer: str) -> str:
+    """The exact values and stubs of the originals that the answer lacks, a line each; "" where it has all.
+
+    Args:
+        originals: the texts that go, oldest first.
+        answer: what is to stand in their place.
+    """
     missing = [item.value for item in audit(originals, answer).missing]
     have = {stub.id for stub in stubs_in(answer)}
     cited_in = (stub for text in originals for stub in stubs_in(text) if stub.id not in have)

@@ -18,6 +18,7 @@ from redraft.policies.base import Need, Policy, View
 from redraft.policies.folding import movable, size
 from redraft.policies.hierarchical_summary import HierarchicalSummary
 from redraft.policies.offload import Offload
+from redraft.policies.options import nested
 from redraft.policies.report import ContextReport, MemoryPlan, saved_per_hour
 from redraft.policies.sliding_window import SlidingWindow
 from redraft.policies.superseded import stale_notes
@@ -109,7 +110,7 @@ class Manager:
         preservation: the preservation report of the newest rotation.
     """
 
-    tuning: Tuning = field(default_factory=Tuning)
+    tuning: Tuning = field(default_factory=Tuning, metadata=nested(inline=True))
     rules: tuple[Rule, ...] = RULES
     strategies: Mapping[str, Policy] = field(default_factory=dict)
     rotations: tuple[Rotation, ...] = ()

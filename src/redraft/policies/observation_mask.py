@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from redraft.context import RECEIPT_CAP, Change, Gate, Live, Origin, Revision, Turn, groups
+from redraft.context import Change, Gate, Live, Origin, Revision, Turn, groups
+from redraft.dialects.preserve import pending_approvals
 from redraft.policies.base import View
+from redraft.policies.folding import pays, unread
+from redraft.policies.options import checked, low, share, target_below, whole
+from redraft.prompts.rewrites import masked_result
 
 __all__ = ["ObservationMask"]
 
@@ -26,11 +30,15 @@ class ObservationMask:
         least: results of fewer raw tokens stay; their stub would hardly be smaller.
     """
 
-    trigger: float = 0.75
-    target: float = 0.5
-    keep: int = 3
-    least: int = 60
+    trigger: float = share(0.75)
+    target: float = low(0.5)
+    keep: int = whole(3)
+    least: int = whole(60)
     name: str = "observation-mask"
+
+    def __post_init__(self) -> None:
+        checked(self)
+        target_below(self, self.target, self.trigger)
 
     def decide(self, view: View) -> Revision | None:
         """Stub enough old results to reach the target; nothing below the trigger, or where the stubs
@@ -44,11 +52,13 @@ class ObservationMask:
         for turn in self._candidates(live):
             if freed >= wanted:
                 break
-            text = f"[{turn.tokens} tokens of tool output removed to save room]"
-            draft = live.draft(live.dialect.write(turn.content, text, (), ()), Origin.HARNESS)
+            written = live.dialect.write(turn.content, masked_result(turn.tokens), (), ())
+            draft = live.draft(written, Origin.HARNESS)
+            if draft.tokens >= turn.tokens:
+                continue
             changes.append(Change(turn.number, turn.digest, draft))
             freed += turn.tokens - draft.tokens
-        if freed <= RECEIPT_CAP:
+        if not pays(view, freed):
             return None
         return Revision("policy", self.name, tuple(changes), gate=Gate.CONSERVE)
 
@@ -57,11 +67,14 @@ class ObservationMask:
         newest = {
             turn.number for g in called[max(len(called) - self.keep, 0) :] for turn in g.turns
         }
+        stay = newest | unread(live)
         for turn in live.candidates():
-            if (
-                turn.role == "tool"
-                and turn.tokens >= self.least
-                and turn.number not in newest
-                and turn.origin is not Origin.HARNESS
-            ):
+            if turn.number not in stay and turn.tokens >= self.least and _may_go(live, turn):
                 yield turn
+
+
+def _may_go(live: Live, turn: Turn) -> bool:
+    """What a tool said, as it said it: not what the model put into its place (it chose those words), nor
+    an approval that waits."""
+    output = turn.role == "tool" and turn.origin is Origin.ORIGINAL
+    return output and not pending_approvals(turn.content.text, live.settled)

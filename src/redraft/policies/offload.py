@@ -7,12 +7,13 @@ again, and a body that a revision cites is stored before the revision is visible
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from redraft.context import RECEIPT_CAP, Change, Gate, Group, Live, Origin, Revision, Turn
+from redraft.context import Change, Gate, Group, Live, Origin, Revision, Turn
 from redraft.dialects.stubs import DISK, OverflowStub
 from redraft.policies.base import View
-from redraft.policies.folding import movable
+from redraft.policies.folding import movable, pays
+from redraft.policies.options import checked, low, nested, share, target_below, whole
 from redraft.policies.sliding_window import NOTHING_ELSE, WINDOW, SlidingWindow, instead
 
 __all__ = ["Offload"]
@@ -28,16 +29,20 @@ class Offload:
         keep: how many of the newest groups stay as they are.
         least: bodies of fewer raw tokens stay: a pointer takes about a hundred.
         storage: where the bodies go, as the pointers say it.
-        fallback: what is done where pointers do not bring it below the trigger.
+        fallback: what is done where there is nothing left to point to.
     """
 
-    trigger: float = 0.75
-    target: float = 0.5
-    keep: int = 3
-    least: int = 200
+    trigger: float = share(0.75)
+    target: float = low(0.5)
+    keep: int = whole(3)
+    least: int = whole(200)
     storage: str = DISK
-    fallback: SlidingWindow = WINDOW
+    fallback: SlidingWindow = field(default=WINDOW, metadata=nested("trigger"))
     name: str = "offload"
+
+    def __post_init__(self) -> None:
+        checked(self)
+        target_below(self, self.target, self.trigger)
 
     def decide(self, view: View) -> Revision | None:
         """Put pointers into the place of enough old bodies; nothing below the trigger."""
@@ -52,8 +57,8 @@ class Offload:
                 break
             changes.append(change)
             freed += gain
-        if freed <= RECEIPT_CAP:
-            return instead(view, self.name, self.fallback, NOTHING_ELSE)
+        if not pays(view, freed):
+            return instead(view, self.name, self.fallback, NOTHING_ELSE, self.trigger)
         return Revision("policy", self.name, tuple(changes), gate=Gate.CONSERVE)
 
     def _pointers(self, live: Live) -> Iterator[tuple[Change, int]]:

@@ -7,8 +7,8 @@ breaks the prefix cache, so all that may go goes at once (DESIGN.md section 9).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 from redraft.context import (
@@ -17,7 +17,6 @@ from redraft.context import (
     Draft,
     Gate,
     Group,
-    Insert,
     Live,
     Origin,
     Revision,
@@ -27,8 +26,12 @@ from redraft.context import (
 )
 from redraft.dialects.fenced_results import round_handle
 from redraft.dialects.preserve import pending_approvals, preserved_block
-from redraft.dialects.stubs import DISK, OverflowStub, stubs_in
+from redraft.dialects.stubs import DISK, OverflowStub
 from redraft.policies.base import Summarize, View
+from redraft.policies.folding import accepted, asked, folded, movable, pays, size, unread
+from redraft.policies.options import WELL_BELOW, checked, share, whole
+from redraft.policies.sliding_window import SlidingWindow, instead
+from redraft.prompts.rewrites import SPILLED
 from redraft.settings import Settings
 
 __all__ = ["LEAST_SPILL", "Pressure"]
@@ -36,9 +39,8 @@ __all__ = ["LEAST_SPILL", "Pressure"]
 LEAST_SPILL = 600
 """Characters under which a result stays: its stub would not be smaller (`seeds/001_*`)."""
 
-_MOST_STUBS = 20
-"""Stub lines that a fold carries forward; older bodies stay in the store as long as an undo could
-bring their stubs back."""
+_DEPTH = 2 / 3
+"""How deep the window slides: to this share of the ceiling, as its own defaults do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +49,22 @@ class Pressure:
 
     Attributes:
         ceiling: the share of the limit from which it acts.
-        keep: how many of the newest rounds with tool calls keep their results.
+        keep: how many of the newest rounds with tool calls keep their results; one where the context does
+            not fit its limit.
         oversized: characters from which a result goes however new it is, once the model has read it.
-        summary: tokens that the summary of a fold may take.
+        summary: tokens that the summary of a fold may take; never more than an eighth of the limit.
         storage: where the overflow store keeps bodies, as its stubs say it.
     """
 
-    ceiling: float = 0.8
-    keep: int = 8
-    oversized: int = 25_600
-    summary: int = 2_000
+    ceiling: float = share(0.8)
+    keep: int = whole(8)
+    oversized: int = whole(25_600)
+    summary: int = whole(2_000, least=1)
     storage: str = DISK
     name: str = "pressure"
+
+    def __post_init__(self) -> None:
+        checked(self)
 
     @classmethod
     def of(cls, settings: Settings, window: int, storage: str = DISK) -> Self:
@@ -82,43 +88,57 @@ class Pressure:
     def decide(self, view: View) -> Revision | Summarize | None:
         """What to do now.
 
-        (1) Below the ceiling: nothing. (2) Where spilling is enough: spill. (3) Else ask for a
-        summary of what may fold, and fold with it; where none can be had, spill what there is.
+        (1) Below the ceiling: nothing. (2) Where spilling is enough to get well below it: spill.
+        (3) Else ask for a summary of what may fold, and fold with it. (4) Where none can be had, or it
+        fails the audit, spill what there is; where that is nothing or does not bring it within the
+        limit, the window slides.
         """
         live, ceiling = view.live, int(self.ceiling * view.limit)
         if live.tokens < ceiling:
             return None
-        spilled = self._spilled(live, crowded=live.tokens > view.limit)
+        # What does not fit at all would be rolled back, the newest first: rather all but one group goes.
+        crowded = live.tokens > view.limit
+        keep = min(self.keep, 1) if crowded else self.keep
+        spilled = self._spilled(live, keep, crowded=crowded)
         freed = sum(gain for _, gain in spilled)
         changes = [change for change, _ in spilled]
-        if live.tokens - freed >= ceiling:
-            old = self._foldable(live)
-            if sum(turn.tokens for turn in old) > self.summary + RECEIPT_CAP:
-                key = f"{self.name}:{old[0].number}-{old[-1].number}"
-                if key not in view.given:
-                    return Summarize(key, _told(old), self.summary)
-                if view.given[key].strip():
-                    return self._folded(live, old, changes, view.given[key])
-        if freed <= RECEIPT_CAP:
+        failed = False
+        if live.tokens - freed >= WELL_BELOW * ceiling:
+            old = movable(live, keep) if crowded else _foldable(live, max(keep, 1))
+            cap = min(self.summary, max(view.limit // 8, RECEIPT_CAP))
+            if size(old) > cap + RECEIPT_CAP:
+                need = asked(self.name, old, cap)
+                if need.key not in view.given:
+                    return need
+                done = self._folded(view, need, old, changes)
+                if done is not None:
+                    return done
+                failed = True
+        if failed and (freed <= RECEIPT_CAP or live.tokens - freed > view.limit):
+            slid = self._slid(view, changes, max(keep, 1))
+            if slid is not None:
+                return slid
+        if not pays(view, freed):
             return None
-        return Revision("policy", self.name, tuple(changes), gate=Gate.CONSERVE)
+        notes = (SPILLED,) if failed else ()
+        return Revision("policy", self.name, tuple(changes), gate=Gate.CONSERVE, notes=notes)
 
     # -- spilling --------------------------------------------------------------------------------
 
-    def _spilled(self, live: Live, *, crowded: bool) -> list[tuple[Change, int]]:
+    def _spilled(self, live: Live, keep: int, *, crowded: bool) -> list[tuple[Change, int]]:
         """The stubs, each with the tokens that it frees. What the model has not read yet stays, unless
         it does not fit at all."""
-        recent = _numbers(_with_calls(live)[-self.keep :] if self.keep else ())
-        unread = _numbers(_unread(live))
+        recent = _numbers(_with_calls(live)[-keep:] if keep else ())
+        new = unread(live)
         positions = live.positions()
         free = live.candidates()
         pinned = _pinned_rounds(live, {turn.number for turn in free})
         spilled: list[tuple[Change, int]] = []
         for turn in free:
             large = len(turn.content.text) >= self.oversized
-            if (turn.number in recent and not large) or (turn.number in unread and not crowded):
+            if (turn.number in recent and not large) or (turn.number in new and not crowded):
                 continue
-            if _may_spill(turn) and round_handle(turn.content.answers) not in pinned:
+            if _may_spill(turn, live.settled) and round_handle(turn.content.answers) not in pinned:
                 draft = self._stubbed(live, turn, _tool(live, positions, turn))
                 if draft.tokens < turn.tokens:
                     change = Change(turn.number, turn.digest, draft)
@@ -133,32 +153,36 @@ class Pressure:
 
     # -- folding ---------------------------------------------------------------------------------
 
-    def _foldable(self, live: Live) -> Sequence[Turn]:
-        """Whole groups of old history: none of their turns is held, and the newest rounds stay."""
-        free = {turn.number for turn in live.candidates()}
-        kept = _with_calls(live)[-max(self.keep, 1) :]
-        stop = kept[0].start if kept else len(live.turns)
-        return [
-            turn
-            for group in groups(live.turns, live.head, stop)
-            if all(one.number in free for one in group.turns)
-            for turn in group.turns
-        ]
-
     def _folded(
-        self, live: Live, old: Sequence[Turn], spilled: Sequence[Change], summary: str
-    ) -> Revision:
-        gone = {turn.number for turn in old}
-        changes = [Change(turn.number, turn.digest, None) for turn in old]
-        changes += [change for change in spilled if change.number not in gone]
-        at = live.positions()[old[0].number]
-        note = live.dialect.note("user", _summary_text(summary, old))
-        after = live.turns[at - 1].number if at else 0
-        inserts = (Insert(after, live.draft(note, Origin.SUMMARY)),)
-        return Revision("policy", self.name, tuple(changes), inserts, Gate.CONSERVE)
+        self, view: View, need: Summarize, old: Sequence[Group], spilled: Sequence[Change]
+    ) -> Revision | None:
+        """The fold with what is spilled beside it; None where the summary may not be used."""
+        texts = [turn.content.text for group in old for turn in group.turns]
+        summary = accepted(view, need, old, preserved_block(texts, view.live.settled))
+        fold = folded(view.live, self.name, old, summary) if summary else None
+        return fold and _beside(fold, spilled)
+
+    def _slid(self, view: View, spilled: Sequence[Change], keep: int) -> Revision | None:
+        """The window's step with what is spilled beside it, where there is no summary."""
+        window = SlidingWindow(self.ceiling, self.ceiling * _DEPTH, keep)
+        slid = instead(view, self.name, window)
+        return slid and _beside(slid, spilled)
 
 
-def _may_spill(turn: Turn) -> bool:
+def _foldable(live: Live, keep: int) -> list[Group]:
+    """The groups of old history that may move: the newest rounds stay."""
+    kept = _with_calls(live)[-keep:]
+    stop = kept[0].start if kept else len(live.turns)
+    return [group for group in movable(live) if group.start < stop]
+
+
+def _beside(revision: Revision, spilled: Sequence[Change]) -> Revision:
+    gone = {change.number for change in revision.changes}
+    more = [change for change in spilled if change.number not in gone]
+    return replace(revision, changes=(*revision.changes, *more))
+
+
+def _may_spill(turn: Turn, settled: Collection[str]) -> bool:
     """Whether a turn is a tool's own words and long enough. What the model wrote into a result's place
     (a note) stays: its author chose it. So does what waits for an approval."""
     output = turn.role == "tool" or (turn.role == "user" and turn.origin is Origin.TOOL)
@@ -166,7 +190,7 @@ def _may_spill(turn: Turn) -> bool:
         output
         and turn.origin in (Origin.ORIGINAL, Origin.TOOL)
         and len(turn.content.text) >= LEAST_SPILL
-        and not pending_approvals(turn.content.text)
+        and not pending_approvals(turn.content.text, settled)
     )
 
 
@@ -180,12 +204,6 @@ def _with_calls(live: Live) -> list[Group]:
     return [group for group in groups(live.turns, live.head) if group.head.content.calls]
 
 
-def _unread(live: Live) -> Iterator[Group]:
-    """The group at the end, where its results are the newest there is."""
-    if live.turns and live.turns[-1].role == "tool":
-        yield group_at(live.turns, len(live.turns) - 1)
-
-
 def _numbers(some: Iterable[Group]) -> frozenset[int]:
     return frozenset(turn.number for group in some for turn in group.turns)
 
@@ -194,26 +212,3 @@ def _tool(live: Live, positions: Mapping[int, int], turn: Turn) -> str:
     group = group_at(live.turns, positions[turn.number])
     index = group.pairs.get(turn.number) if group.head.content.calls else None
     return group.head.content.calls[index].name if index is not None else ""
-
-
-def _told(turns: Sequence[Turn]) -> str:
-    """The history to be summarized, as text."""
-    pieces = []
-    for turn in turns:
-        calls = "".join(f"\n[called {one.name}: {one.arguments}]" for one in turn.content.calls)
-        pieces.append(f"{turn.role}: {turn.content.text}{calls}")
-    return "\n\n".join(pieces)
-
-
-def _summary_text(summary: str, old: Sequence[Turn]) -> str:
-    """The summary with what must outlive what it replaces."""
-    texts = [turn.content.text for turn in old]
-    cited = [
-        stub.line
-        for turn in old
-        if turn.origin is not Origin.ORIGINAL
-        for stub in stubs_in(turn.content.text)
-    ]
-    block = preserved_block(texts)
-    newest = list(dict.fromkeys(cited))[-_MOST_STUBS:]
-    return "\n\n".join(filter(None, (summary.strip(), "\n".join(newest), block)))

@@ -6,11 +6,12 @@ and for a prefix that is cached no further than the task.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redraft.context import RECEIPT_CAP, Revision
 from redraft.policies.base import Summarize, View
 from redraft.policies.folding import accepted, asked, folded, movable, size
+from redraft.policies.options import checked, nested, whole
 from redraft.policies.sliding_window import NOTHING_ELSE, WINDOW, SlidingWindow, instead
 
 __all__ = ["STATE", "StateRewrite"]
@@ -30,10 +31,13 @@ class StateRewrite:
             that fails once costs nothing.
     """
 
-    state: int = 1_500
-    keep: int = 1
-    fallback: SlidingWindow = WINDOW
+    state: int = whole(1_500, least=1)
+    keep: int = whole(1)
+    fallback: SlidingWindow = field(default=WINDOW, metadata=nested())
     name: str = "state-rewrite"
+
+    def __post_init__(self) -> None:
+        checked(self)
 
     def decide(self, view: View) -> Revision | Summarize | None:
         """Ask for the new state, made from the last one and what came since, then put it in."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from redraft.context import Change, Live, Origin, Turn
+from redraft.dialects.preserve import pending_approvals
 
 __all__ = ["stale_notes"]
 
@@ -18,7 +19,8 @@ def stale_notes(live: Live) -> tuple[Change, ...]:
 
     A note is stale where a newer one begins with the same words, figures aside, or where it says of
     itself that it is withdrawn. Only notes that the harness or the model wrote, with the user role and
-    free to change: never pinned text, never the user's own words, never a result.
+    free to change: never pinned text, never the user's own words, never a result, nor what an approval
+    waits in.
 
     Args:
         live: the live context.
@@ -27,6 +29,8 @@ def stale_notes(live: Live) -> tuple[Change, ...]:
     stale: list[Change] = []
     for turn in reversed(live.candidates()):
         if turn.role != "user" or turn.origin not in (Origin.HARNESS, Origin.NOTE):
+            continue
+        if pending_approvals(turn.content.text, live.settled):
             continue
         kind = _kind(turn)
         repeated = turn.origin is Origin.HARNESS and kind in seen

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redraft.context import RECEIPT_CAP, Revision
 from redraft.policies.base import Summarize, View
-from redraft.policies.folding import accepted, asked, folded, movable, size
+from redraft.policies.folding import accepted, asked, folded, movable, pays, size
+from redraft.policies.options import checked, nested, share, whole
 from redraft.policies.sliding_window import WINDOW, SlidingWindow, instead
 
 __all__ = ["ThresholdSummary"]
@@ -22,10 +23,13 @@ class ThresholdSummary:
         fallback: what is done where no summary can be had.
     """
 
-    trigger: float = 0.75
-    summary: int = 2_000
-    fallback: SlidingWindow = WINDOW
+    trigger: float = share(0.75)
+    summary: int = whole(2_000, least=1)
+    fallback: SlidingWindow = field(default=WINDOW, metadata=nested("trigger"))
     name: str = "threshold-summary"
+
+    def __post_init__(self) -> None:
+        checked(self)
 
     def decide(self, view: View) -> Revision | Summarize | None:
         """Ask for the summary, then put it into the place of the history; below the trigger nothing."""
@@ -33,11 +37,11 @@ class ThresholdSummary:
         if live.tokens < self.trigger * view.limit:
             return None
         old = movable(live)
-        if size(old) <= 2 * RECEIPT_CAP:
+        if size(old) <= 2 * RECEIPT_CAP or not pays(view, size(old)):
             return None
         need = asked(self.name, old, min(self.summary, max(view.limit // 8, RECEIPT_CAP)))
         if need.key not in view.given:
             return need
         text = accepted(view, need, old)
         done = folded(live, self.name, old, text) if text else None
-        return done or instead(view, self.name, self.fallback)
+        return done or instead(view, self.name, self.fallback, trigger=self.trigger)

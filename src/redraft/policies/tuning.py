@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
+
+from redraft.errors import SettingsError
+from redraft.policies.options import checked, flag, low, share, target_below
 
 __all__ = ["Adjustment", "Rotation", "Tuning", "adjusted"]
 
@@ -64,15 +67,25 @@ class Tuning:
     Attributes:
         trigger: the share of the limit from which the manager acts.
         target: the share that it goes down to.
-        lowest, highest: bounds of `trigger`.
-        on: whether it is adjusted at all.
+        lowest, highest: bounds of `trigger`, within which it is adjusted.
+        on: whether the trigger is adjusted at all.
     """
 
-    trigger: float = 0.70
-    target: float = 0.45
-    lowest: float = 0.60
-    highest: float = 0.85
-    on: bool = True
+    trigger: float = share(0.70)
+    target: float = low(0.45)
+    lowest: float = share(0.60)
+    highest: float = share(0.85)
+    on: bool = flag(True)
+    name: ClassVar[str] = "manager"
+
+    def __post_init__(self) -> None:
+        checked(self)
+        if not self.lowest <= self.trigger <= self.highest:
+            raise SettingsError(
+                f"manager: trigger={self.trigger:g} must lie from lowest={self.lowest:g} to "
+                f"highest={self.highest:g}; move the bounds with it"
+            )
+        target_below(self, self.target, self.lowest, "lowest")
 
 
 @dataclass(frozen=True, slots=True)

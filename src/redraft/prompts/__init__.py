@@ -1,14 +1,27 @@
 """Every text that a model reads from redraft, grouped by what it is. Plain functions, no state."""
 
+from redraft.prompts.approvals import granted_line, pending_result, rejected_result
+from redraft.prompts.calling import (
+    CALLS_END,
+    CALLS_MARK,
+    calls_section,
+    elsewhere_notice,
+    forged_notice,
+    forged_reply_notice,
+    forged_result,
+    unreadable_fence_result,
+)
 from redraft.prompts.notices import (
     escalation_notice,
     final_notice,
     handover_notice,
+    intervention_notice,
     nudge_notice,
     rollback_notice,
 )
 from redraft.prompts.receipts import HEADER_SHAPE, readout_line, receipt_line
 from redraft.prompts.results import (
+    call_again_result,
     cut_marker,
     cut_off_result,
     interrupted_result,
@@ -16,37 +29,74 @@ from redraft.prompts.results import (
     not_run_result,
     unreadable_result,
 )
+from redraft.prompts.rewrites import (
+    CARRIED,
+    FELL_BACK,
+    NOTHING_ELSE,
+    SPILLED,
+    masked_result,
+    stepped_in,
+    stepped_in_notice,
+)
 from redraft.prompts.section import (
     EXAMPLE,
+    FENCED_EXAMPLE,
     SECTION_MARK,
     TOOL_EXAMPLE,
+    TOOLS_END,
     has_section,
     system_section,
 )
+from redraft.prompts.summaries import summary_heading, summary_request, summary_system
 from redraft.prompts.tags import defuse, new_tag, one_line, opening
 
 __all__ = [
+    "CALLS_END",
+    "CALLS_MARK",
+    "CARRIED",
     "EXAMPLE",
+    "FELL_BACK",
+    "FENCED_EXAMPLE",
     "HEADER_SHAPE",
+    "NOTHING_ELSE",
     "SECTION_MARK",
+    "SPILLED",
+    "TOOLS_END",
     "TOOL_EXAMPLE",
+    "call_again_result",
+    "calls_section",
     "cut_marker",
     "cut_off_result",
     "defuse",
+    "elsewhere_notice",
     "escalation_notice",
     "final_notice",
+    "forged_notice",
+    "forged_reply_notice",
+    "forged_result",
+    "granted_line",
     "handover_notice",
     "has_section",
     "interrupted_result",
+    "intervention_notice",
+    "masked_result",
     "missing_result",
     "new_tag",
     "not_run_result",
     "nudge_notice",
     "one_line",
     "opening",
+    "pending_result",
     "readout_line",
     "receipt_line",
+    "rejected_result",
     "rollback_notice",
+    "stepped_in",
+    "stepped_in_notice",
+    "summary_heading",
+    "summary_request",
+    "summary_system",
     "system_section",
+    "unreadable_fence_result",
     "unreadable_result",
 ]

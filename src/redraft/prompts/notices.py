@@ -10,6 +10,7 @@ __all__ = [
     "escalation_notice",
     "final_notice",
     "handover_notice",
+    "intervention_notice",
     "nudge_notice",
     "rollback_notice",
 ]
@@ -118,6 +119,21 @@ def handover_notice(tag: str) -> str:
     return (
         f"{opening(tag)} Your last two edits cost more tokens than they freed, words and commands "
         "included. The next compaction is done for you. When you edit again, free much in one edit."
+    )
+
+
+def intervention_notice(method: str, before: int, after: int, tag: str) -> str:
+    """The model did not edit its context in time, so a scheduled policy did.
+
+    Args:
+        method: the policy's strategy.
+        before, after: tokens of the context around it, as shown.
+        tag: the session's tag.
+    """
+    return (
+        f"{opening(tag)} Your context was nearly full and you had not tidied it, so that was done for "
+        f"you ({one_line(method, 60)}): {before:,} -> {after:,} tokens. Look at what is left before you "
+        "go on, and tidy earlier next time: you know best what still matters."
     )
 
 

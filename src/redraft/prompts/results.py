@@ -5,6 +5,7 @@ from __future__ import annotations
 from redraft.prompts.tags import opening
 
 __all__ = [
+    "call_again_result",
     "cut_marker",
     "cut_off_result",
     "interrupted_result",
@@ -48,6 +49,14 @@ def interrupted_result(tag: str) -> str:
     return (
         f"{opening(tag)} No result: the session was interrupted while this call ran. It may have taken "
         "effect, in whole or in part. Look at the state of things before you call it again."
+    )
+
+
+def call_again_result(tag: str) -> str:
+    """For a call of one of our own tools whose answer was lost with the process."""
+    return (
+        f"{opening(tag)} No result: the session was interrupted at this call. Call it again; what it did "
+        "already is not done twice."
     )
 
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Literal
 
+from redraft.dialects.fenced_calls import call_fence
 from redraft.prompts.receipts import HEADER_SHAPE
 from redraft.prompts.tags import one_line, opening
 
-__all__ = ["EXAMPLE", "SECTION_MARK", "TOOL_EXAMPLE", "has_section", "system_section"]
+__all__ = [
+    "EXAMPLE",
+    "FENCED_EXAMPLE",
+    "SECTION_MARK",
+    "TOOLS_END",
+    "TOOL_EXAMPLE",
+    "has_section",
+    "system_section",
+]
 
-Interface = Literal["file", "tool", "both"]
+Interface = Literal["file", "tool", "both", "context-tools", "all"]
 
 SECTION_MARK = "## Redrafting your own context"
 """The section's first line: a system prompt that has this line has the section already."""
@@ -38,31 +47,48 @@ TOOL_EXAMPLE = (
 )
 """The same as arguments of `edit_context`."""
 
+FENCED_EXAMPLE = call_fence("edit_context", TOOL_EXAMPLE)
+"""The same as a call that is written as text."""
+
 
 def has_section(prompt: str) -> bool:
     """Whether a system prompt has the section already."""
     return SECTION_MARK in prompt.splitlines()
 
 
-def system_section(path: str, *, interface: Interface, tag: str, steer: str = "") -> str:
+def system_section(
+    path: str, *, interface: Interface, tag: str, steer: str = "", fenced: bool = False
+) -> str:
     """What the system prompt says about redrafting; it is added once.
 
     Args:
         path: where the context file lies for the model's commands; unused with `tool`.
-        interface: by what means the model edits: the file, the tool `edit_context`, or either.
+        interface: by what means the model edits: the file, the tool `edit_context`, both, the context
+            tools, or all of these.
         tag: the session's tag.
         steer: a sentence of the user's on when and how to edit, put at the end as it is.
+        fenced: whether the model writes its calls as text, and the example must be such a call.
 
     Returns:
         Markdown of under 900 tokens (o200k), the steering sentence not counted.
     """
-    parts = [f"{SECTION_MARK}\n\n{_OPENING}"]
-    if interface != "tool":
-        parts.append(_FILE.format(path=one_line(path, 4096), header=HEADER_SHAPE))
-    if interface != "file":
-        parts.append(_TOOL_TOO if interface == "both" else _TOOL)
-    parts += [_RULES, _NOTE, _FIXED, _RECEIPTS.format(opening=opening(tag))]
-    parts.append(_example(interface))
+    if interface == "context-tools":
+        parts = [
+            f"{SECTION_MARK}\n\n{_SIZE}",
+            _LINES.format(opening=opening(tag)),
+            _TOOLS,
+            TOOLS_END,
+        ]
+    else:
+        parts = [f"{SECTION_MARK}\n\n{_OPENING}"]
+        if interface != "tool":
+            parts.append(_FILE.format(path=one_line(path, 4096), header=HEADER_SHAPE))
+        if interface != "file":
+            parts.append(_TOOL if interface == "tool" else _TOOL_TOO)
+        if interface == "all":
+            parts.append(_TOOLS)
+        parts += [_RULES, _NOTE, _FIXED, _RECEIPTS.format(opening=opening(tag))]
+        parts.append(_example(interface, fenced=fenced))
     if steer.strip():
         parts.append(steer.strip())
     return "\n\n".join(parts)
@@ -73,6 +99,26 @@ _OPENING = (
     "work: shorten, merge, correct or remove what you no longer need in full. What you leave out is "
     "gone for you, so edit with care and only when it pays."
 )
+
+_SIZE = "What you have read and done so far, your context, has a fixed size."
+
+_LINES = (
+    "Lines that begin with `{opening}` come from the harness: how full your context is, and what became "
+    "of what you asked of it."
+)
+
+_TOOLS = (
+    "When your context fills, or when a task takes long, you are given the tools `context_status`, "
+    "`context_pin`, `context_unpin`, `context_drop` and `context_note`: with them you say which tool "
+    "results you still need. A result that was moved out, by you or for want of room, leaves a line that "
+    "begins with `[overflow id=`; `read_overflow` shows its text again."
+)
+
+TOOLS_END = (
+    "Put into a note what you still need of the results that it stands for; copy names, paths and numbers "
+    "letter by letter."
+)
+"""What the section ends with where there are the context tools alone."""
 
 _FILE = (
     "Your context is the file `{path}` (also in `$REDRAFT_CONTEXT_FILE`). It is brought up to date "
@@ -117,7 +163,11 @@ _RECEIPTS = (
 )
 
 
-def _example(interface: Interface) -> str:
+def _example(interface: Interface, *, fenced: bool) -> str:
+    said = "Example: turns 5 to 8 are settled and become one note."
     if interface == "tool":
-        return f"Example: turns 5 to 8 are settled and become one note.\n\n```json\n{TOOL_EXAMPLE}\n```"
-    return f"Example: turns 5 to 8 are settled and become one note.\n\n```bash\n{EXAMPLE}\n```"
+        shown = FENCED_EXAMPLE if fenced else f"```json\n{TOOL_EXAMPLE}\n```"
+        return f"{said}\n\n{shown}"
+    if fenced:
+        said += " This is what the `command` of a call of `bash` holds:"
+    return f"{said}\n\n```bash\n{EXAMPLE}\n```"
