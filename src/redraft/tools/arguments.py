@@ -6,7 +6,6 @@ list written as text, a number written as text, one handle without its list.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -22,15 +21,12 @@ from redraft.tools.intents import (
     StatusIntent,
     UnpinIntent,
 )
+from redraft.tools.slips import Wrong, from_text, known_only, number
 
 __all__ = ["intent_of"]
 
 _MOST_HANDLES = 1_000
 _LEAST_ID = 8
-
-
-class _Wrong(Exception):
-    """Says what is wrong with an argument."""
 
 
 def intent_of(name: str, arguments: Mapping[str, Any], *, enabled: bool = True) -> Intent | Outline:
@@ -52,32 +48,29 @@ def intent_of(name: str, arguments: Mapping[str, Any], *, enabled: bool = True) 
         return Outline(
             f"{name} is switched off here; nothing was done. Go on without it.", failed=True
         )
-    strangers = sorted(map(str, set(arguments) - set(takes)))
     try:
-        if strangers:
-            known = ", ".join(f"`{key}`" for key in takes)
-            raise _Wrong(f"there is no argument `{strangers[0][:60]}`; it takes {known}.")
+        known_only(arguments, takes)
         return _READERS[name](arguments)
-    except _Wrong as error:
+    except Wrong as error:
         return Outline(f"{name}: nothing was done: {error}", failed=True)
 
 
 def _status(given: Mapping[str, Any]) -> Intent:
     # More than the most is a wish for all there is, so it gets the most.
-    return StatusIntent(min(_number(given, "top", 8, 1), MOST_TOP))
+    return StatusIntent(min(number(given, "top", 8, 1), MOST_TOP))
 
 
 def _pin(given: Mapping[str, Any]) -> Intent:
     handles, snippet = _handles(given), _snippet(given)
     if not handles and not snippet:
-        raise _Wrong("give `handles` or a `snippet`; context_status shows the handles.")
+        raise Wrong("give `handles` or a `snippet`; context_status shows the handles.")
     return PinIntent(handles, snippet)
 
 
 def _unpin(given: Mapping[str, Any]) -> Intent:
     handles, snippet, everything = _handles(given), _snippet(given), _flag(given, "all")
     if not handles and not snippet and not everything:
-        raise _Wrong("give `handles`, a `snippet`, or `all`: true.")
+        raise Wrong("give `handles`, a `snippet`, or `all`: true.")
     return UnpinIntent(handles, snippet, everything)
 
 
@@ -88,9 +81,9 @@ def _drop(given: Mapping[str, Any]) -> Intent:
 def _note(given: Mapping[str, Any]) -> Intent:
     handles, note = _named(given), given.get("note")
     if not isinstance(note, str) or not note.strip():
-        raise _Wrong("`note` is missing; write down what you still need of these results.")
+        raise Wrong("`note` is missing; write down what you still need of these results.")
     if len(note) > MOST_NOTE:
-        raise _Wrong(f"the note has {len(note):,} characters; {MOST_NOTE:,} at most. Shorten it.")
+        raise Wrong(f"the note has {len(note):,} characters; {MOST_NOTE:,} at most. Shorten it.")
     return NoteIntent(handles, note)
 
 
@@ -98,11 +91,11 @@ def _read(given: Mapping[str, Any]) -> Intent:
     name, find = given.get("id"), given.get("find") or ""
     name = name.strip().lower() if isinstance(name, str) else ""
     if len(name) < _LEAST_ID or len(name) > 64 or any(c not in "0123456789abcdef" for c in name):
-        raise _Wrong(f"`id` must be the id in a stub, or at least its first {_LEAST_ID} digits.")
+        raise Wrong(f"`id` must be the id in a stub, or at least its first {_LEAST_ID} digits.")
     if not isinstance(find, str) or len(find) > MOST_NOTE:
-        raise _Wrong("`find` must be a text to look for, and a short one.")
-    length = _number(given, "length", 4_000, 1)
-    return ReadIntent(name, _number(given, "start", 0, 0), min(length, MOST_READ), find)
+        raise Wrong("`find` must be a text to look for, and a short one.")
+    length = number(given, "length", 4_000, 1)
+    return ReadIntent(name, number(given, "start", 0, 0), min(length, MOST_READ), find)
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Intent]] = MappingProxyType(
@@ -120,7 +113,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Intent]] = MappingProxyType
 def _named(given: Mapping[str, Any]) -> tuple[str, ...]:
     handles = _handles(given)
     if not handles:
-        raise _Wrong("`handles` is missing; context_status shows the handles of tool results.")
+        raise Wrong("`handles` is missing; context_status shows the handles of tool results.")
     return handles
 
 
@@ -128,26 +121,14 @@ def _handles(given: Mapping[str, Any]) -> tuple[str, ...]:
     """The handles, each once, in the order given."""
     value = given.get("handles")
     if isinstance(value, str):
-        value = _from_text(value)
+        value = from_text(value)
     if value is None:
         return ()
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise _Wrong('`handles` must be a list of texts, such as ["call_1"].')
+        raise Wrong('`handles` must be a list of texts, such as ["call_1"].')
     if len(value) > _MOST_HANDLES:
-        raise _Wrong(
-            f"{len(value):,} handles are too many for one call; {_MOST_HANDLES:,} at most."
-        )
+        raise Wrong(f"{len(value):,} handles are too many for one call; {_MOST_HANDLES:,} at most.")
     return tuple(dict.fromkeys(item.strip() for item in value if item.strip()))
-
-
-def _from_text(text: str) -> object:
-    """A list that came as text: JSON, or handles with commas between them."""
-    if text.lstrip().startswith("["):
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
-    return text.split(",")
 
 
 def _snippet(given: Mapping[str, Any]) -> str:
@@ -155,25 +136,12 @@ def _snippet(given: Mapping[str, Any]) -> str:
     if value is None or value == "":
         return ""
     if not isinstance(value, str):
-        raise _Wrong("`snippet` must be a text.")
+        raise Wrong("`snippet` must be a text.")
     if len(value.strip()) < LEAST_SNIPPET:
-        raise _Wrong(
+        raise Wrong(
             f"the snippet is too short; quote at least {LEAST_SNIPPET} characters that stand in one "
             "message only."
         )
-    return value
-
-
-def _number(given: Mapping[str, Any], name: str, default: int, least: int) -> int:
-    value = given.get(name)
-    if value is None:
-        return default
-    if isinstance(value, str) and len(value) < 12 and value.strip().isdecimal():
-        value = int(value)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise _Wrong(f"`{name}` must be a whole number from {least}.")
     return value
 
 
@@ -183,4 +151,4 @@ def _flag(given: Mapping[str, Any], name: str) -> bool:
         value = value.strip().lower() == "true"
     if value is None or isinstance(value, bool):
         return bool(value)
-    raise _Wrong(f"`{name}` must be true or false.")
+    raise Wrong(f"`{name}` must be true or false.")

@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["CONTEXT_TOOLS", "LEAST_SNIPPET", "MOST_NOTE", "MOST_READ", "MOST_TOP", "TOOL_ARGUMENTS"]
+__all__ = [
+    "CONTEXT_TOOLS",
+    "LEAST_SNIPPET",
+    "MOST_NOTE",
+    "MOST_READ",
+    "MOST_TOP",
+    "TOOL_ARGUMENTS",
+    "function_tool",
+]
 
 MOST_TOP = 30
 """Results that `context_status` lists at most (`seeds/001_*`)."""
@@ -43,9 +51,17 @@ _SNIPPET: Mapping[str, Any] = {
 }
 
 
-def _tool(
+def function_tool(
     name: str, description: str, properties: Mapping[str, Any], *required: str
 ) -> Mapping[str, Any]:
+    """A function tool in the form of Chat Completions.
+
+    Args:
+        name: the tool's name.
+        description: what the model is told of it.
+        properties: JSON Schema of each argument, by name.
+        required: the arguments that must be there.
+    """
     parameters: dict[str, Any] = {"type": "object", "properties": dict(properties)}
     if required:
         parameters["required"] = list(required)
@@ -54,7 +70,7 @@ def _tool(
     return {"type": "function", "function": function}
 
 
-_STATUS = _tool(
+_STATUS = function_tool(
     "context_status",
     "Show how full your context is: size and window, the largest tool results with their handles, "
     "what is pinned, what was moved to the overflow store.",
@@ -67,13 +83,13 @@ _STATUS = _tool(
         }
     },
 )
-_PIN = _tool(
+_PIN = function_tool(
     "context_pin",
     "Keep tool results, or the one message that holds a snippet, exactly as they are: never "
     "summarized, never moved out.",
     {"handles": _HANDLES, "snippet": _SNIPPET},
 )
-_UNPIN = _tool(
+_UNPIN = function_tool(
     "context_unpin",
     "Take back pins that you set.",
     {
@@ -82,14 +98,14 @@ _UNPIN = _tool(
         "all": {"type": "boolean", "description": "Take back every pin that you set."},
     },
 )
-_DROP = _tool(
+_DROP = function_tool(
     "context_drop",
     "Move tool results that you need no more out of your context; a one-line stub stays, and "
     "read_overflow shows the body again.",
     {"handles": _HANDLES},
     "handles",
 )
-_NOTE = _tool(
+_NOTE = function_tool(
     "context_note",
     "Replace tool results by one note in your own words: write down what you still need of them. "
     "The originals go to the overflow store.",
@@ -105,7 +121,7 @@ _NOTE = _tool(
     "handles",
     "note",
 )
-_READ = _tool(
+_READ = function_tool(
     "read_overflow",
     "Show a part of a body in the overflow store, or where in it a text stands.",
     {

@@ -13,6 +13,7 @@ from redraft.dialects.blocks import copied
 from redraft.dialects.gemini_frame import SDK_DUMP
 from redraft.dialects.gemini_parts import field_of, key_of
 from redraft.errors import DialectError
+from redraft.tools.described import in_words
 
 __all__ = ["declared", "offered", "with_tools"]
 
@@ -41,18 +42,22 @@ def declared(tool: Native, dialect: str) -> Native:
 def with_tools(
     fields: Mapping[str, Any], tools: Sequence[object] | None, dialect: str
 ) -> dict[str, Any]:
-    """A request's fields with `tools` in their place: a field, or for Gemini's SDK one of `config`.
+    """A request's fields with `tools` in their place: a field, or for Gemini's SDK one of `config`. Where
+    the system prompt describes the tools, the fields stay as they are.
 
     Args:
         fields: the fields of a request, which has no tools yet unless they are in `config`.
         tools: the tools as the wire format writes them.
         dialect: the name of the wire format.
     """
-    return _changed(fields, lambda old: [*old, *tools], dialect) if tools else dict(fields)
+    if not tools or in_words(dialect):
+        return dict(fields)
+    return _changed(fields, lambda old: [*old, *tools], dialect)
 
 
 def offered(fields: Mapping[str, Any], tool: Native, dialect: str) -> dict[str, Any]:
-    """A request's fields with one more function tool at the end; once, however often asked.
+    """A request's fields with one more function tool at the end; once, however often asked. They stay as
+    they are where tools are described in words.
 
     Args:
         fields: the fields of a request.
@@ -62,6 +67,8 @@ def offered(fields: Mapping[str, Any], tool: Native, dialect: str) -> dict[str, 
     Raises:
         DialectError: nothing is known of how that format writes tools.
     """
+    if in_words(dialect):
+        return dict(fields)
     name = tool["function"]["name"]
 
     def more(old: Sequence[object]) -> Sequence[object]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from redraft.dialects.fenced_calls import call_fence
 from redraft.settings import Settings
+from redraft.tools.described import signature
 
 __all__ = ["Offer", "Offering", "asks_for_tools", "fenced_note", "offer", "reminder_line"]
 
@@ -118,11 +119,11 @@ def reminder_line(used: int, window: int) -> str:
 
     Args:
         used: the context's tokens, as shown.
-        window: the window's tokens.
+        window: tokens that it may hold.
     """
     return (
-        f"Your context is at {used * 100 // max(window, 1)} % of the window: context_status shows what "
-        "is large, context_drop and context_note make room, context_pin keeps what you need."
+        f"Your context is {used * 100 // max(window, 1)} % full: context_status shows what is large, "
+        "context_drop and context_note make room, context_pin keeps what you need."
     )
 
 
@@ -136,13 +137,9 @@ def fenced_note(tools: Iterable[Mapping[str, Any]]) -> str:
         "From now on you can manage your own context with these tools. Call one in a fence of its own:",
         call_fence("context_status", '{"top": 8}'),
     ]
-    for tool in tools:
-        function = tool["function"]
-        required = function["parameters"].get("required", ())
-        names = ", ".join(
-            name if name in required else f"{name}?"
-            for name in function["parameters"]["properties"]
-        )
-        lines.append(f"- {function['name']}({names}): {function['description']}")
-    lines.append("Handles are r<round>.<i> for one result and r<round> for all results of a round.")
+    lines += [f"- {signature(tool)}: {tool['function']['description']}" for tool in tools]
+    lines.append(
+        "Handles are r<round>.<i> for one result and r<round> for all results of a round; `handles` is "
+        'a list of them, such as ["r3.1", "r4"].'
+    )
     return "\n".join(lines)

@@ -6,7 +6,7 @@ looked up here, so the second of two calls in one round sees what the first one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from redraft.context import Change, Gate, Live, Origin, Revision, Turn
@@ -123,7 +123,7 @@ class _Call:
             return Planned("note", declined=tuple(self._declined))
         stubs = [self._stub_of(item) for item in items]
         first, pointer = items[0].turns[0], pointer_line(items[0].handle)
-        words = note_text(intent.note, items, stubs)
+        words = note_text(intent.note, items, stubs, self.live.settled)
         changes = [self._change(first, words, edited_origin(first))]
         changes += [self._change(item.turns[0], pointer, Origin.HARNESS) for item in items[1:]]
         return self._revised("note", items, changes, stubs)
@@ -164,7 +164,8 @@ class _Call:
 
     def _why_not_drop(self, turn: Turn) -> str:
         reason = self._why_not_move(turn)
-        waiting = pending_approvals(turn.content.text) if not reason else ()
+        text, settled = turn.content.text, self.live.settled
+        waiting = pending_approvals(text, settled) if not reason else ()
         if waiting:
             return (
                 f"it carries the pending approval {waiting[0].id}; use context_note, which keeps it"
@@ -265,7 +266,12 @@ class _Call:
         return f"turn {turns[0]}" if first is None else self.names.called(first)
 
 
-def note_text(note: str, items: Sequence[Item], stubs: Sequence[OverflowStub]) -> str:
+def note_text(
+    note: str,
+    items: Sequence[Item],
+    stubs: Sequence[OverflowStub],
+    settled: Collection[str] = (),
+) -> str:
     """The note as it stands in the first result's place: the model's words, one stub line for each
     original, and what must outlive these.
 
@@ -273,9 +279,11 @@ def note_text(note: str, items: Sequence[Item], stubs: Sequence[OverflowStub]) -
         note: the model's words.
         items: the results that it stands for.
         stubs: their stubs, in the same order.
+        settled: ids of approvals that wait no more.
     """
     handles = ", ".join(item.handle for item in items)
     head = f"[note in place of {len(items)} result{'s' if len(items) > 1 else ''}: {handles}]"
     lines = [head, note.strip(), "", *(stub.line for stub in stubs)]
-    block = preserved_block([turn.content.text for item in items for turn in item.turns])
+    texts = [turn.content.text for item in items for turn in item.turns]
+    block = preserved_block(texts, settled)
     return "\n".join([*lines, "", block] if block else lines)

@@ -16,6 +16,7 @@ __all__ = ["outcome_text", "status_text"]
 
 _Show = Callable[[int], int]
 _MOST_DECLINED = 20
+_LONGEST_HANDLE = 80
 _DONE = {"pin": "pinned", "unpin": "unpinned", "drop": "dropped", "note": "replaced by one note"}
 
 
@@ -96,13 +97,17 @@ def _cites(turn: Turn) -> bool:
     return "[overflow id=" in turn.content.text
 
 
-def outcome_text(planned: Planned, *, freed: int = 0, refused: str = "") -> str:
+def outcome_text(
+    planned: Planned, *, freed: int = 0, refused: str = "", waits: str = "", over: bool = False
+) -> str:
     """The answer of the other tools: what was done, what it freed, what was not done and why.
 
     Args:
         planned: what the call came to.
         freed: tokens that the context lost by it, as shown; negative where it grew.
         refused: the rule by which the door refused the revision; "" where it did not.
+        waits: until when it waits to take effect; "" where it does not.
+        over: whether the context is over its limit still.
     """
     lines: list[str] = []
     if refused:
@@ -115,13 +120,24 @@ def outcome_text(planned: Planned, *, freed: int = 0, refused: str = "") -> str:
                 if freed >= 0
                 else f"the context grew by {-freed:,} tokens"
             )
+            if waits:
+                lines.append(f"accepted; the old text goes on being sent {waits}")
+            if over:
+                lines.append("the context is still over its limit; free more")
         lines += _bodies(planned.stubs)
     elif planned.pins is None and not planned.declined:
         lines.append("nothing to do: you hold no pins")
-    lines += [f"not {item.handle}: {item.why}" for item in planned.declined[:_MOST_DECLINED]]
+    declined = planned.declined[:_MOST_DECLINED]
+    lines += [f"not {_clipped(item.handle)}: {item.why}" for item in declined]
     if len(planned.declined) > _MOST_DECLINED:
         lines.append(f"and {len(planned.declined) - _MOST_DECLINED} more that were not done")
     return "\n".join(lines)
+
+
+def _clipped(handle: str) -> str:
+    """A handle as a model wrote it, in one line and not too long."""
+    line = " ".join(handle.split())
+    return line if len(line) <= _LONGEST_HANDLE else f"{line[:_LONGEST_HANDLE]}…"
 
 
 def _bodies(stubs: Sequence[OverflowStub]) -> Iterator[str]:
