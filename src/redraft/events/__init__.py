@@ -1,5 +1,6 @@
 """What sessions and agents tell those who watch them."""
 
+from redraft.events.approvals import ApprovalAsked, ApprovalDecided, ApprovalSettled
 from redraft.events.catalogue import (
     EditJudged,
     Escalated,
@@ -14,10 +15,13 @@ from redraft.events.catalogue import (
     StartedOver,
 )
 from redraft.events.context_ops import ContextOp, ContextOps, counted_ops
+from redraft.events.exchanges import Exchange, exchanges_after, exchanges_of
 from redraft.events.reading import event_from_dict
+from redraft.events.rotations import NeedUnmet, PolicyActed, SpentOutside
 from redraft.events.running import (
     CommandEnded,
     CommandStarted,
+    ExchangeEnded,
     Prodded,
     RequestRefused,
     RunEnded,
@@ -26,6 +30,9 @@ from redraft.events.schema import event_catalogue, event_kinds, event_schema
 from redraft.events.scorecard import aggregate, harness_metrics, scorecard_row
 
 __all__ = [
+    "ApprovalAsked",
+    "ApprovalDecided",
+    "ApprovalSettled",
     "CommandEnded",
     "CommandStarted",
     "ContextOp",
@@ -33,9 +40,13 @@ __all__ = [
     "EditJudged",
     "Escalated",
     "Event",
+    "Exchange",
+    "ExchangeEnded",
     "HandedOver",
+    "NeedUnmet",
     "NudgeGiven",
     "PhaseChanged",
+    "PolicyActed",
     "Prodded",
     "ReplyRead",
     "RequestMade",
@@ -43,6 +54,7 @@ __all__ = [
     "RolledBack",
     "RoundEnded",
     "RunEnded",
+    "SpentOutside",
     "StartedOver",
     "aggregate",
     "counted_ops",
@@ -50,6 +62,8 @@ __all__ = [
     "event_from_dict",
     "event_kinds",
     "event_schema",
+    "exchanges_after",
+    "exchanges_of",
     "harness_metrics",
     "scorecard_row",
 ]

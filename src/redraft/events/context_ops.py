@@ -14,12 +14,14 @@ __all__ = ["ContextOp", "ContextOps", "counted_ops"]
 
 @dataclass(frozen=True, slots=True)
 class ContextOp(Event):
-    """The model called a context tool.
+    """The model called a tool of ours by which it acts on its context or its memory.
 
     Attributes:
-        op: `status`, `pin`, `unpin`, `drop` or `note`.
+        op: `status`, `pin`, `unpin`, `drop`, `note` or `read`; `store` or `fetch`; `compact`; `branch` or
+            `return`.
         ok: whether anything was done; False where all of it was declined or refused.
-        handles: what it acted on, or was asked to where nothing was done.
+        handles: what it acted on, or was asked to where nothing was done: results, items of a memory, a
+            branch (`b<turn>.<call>`, by the call that began it), a stretch of turns (`turns 3-9`).
         tokens_freed: tokens that the context lost by it; negative where it grew.
         overflow_ids: the bodies that went to the overflow store.
     """
@@ -31,6 +33,22 @@ class ContextOp(Event):
     tokens_freed: int = 0
     overflow_ids: tuple[str, ...] = ()
 
+    @property
+    def tool(self) -> str:
+        """The name of the tool that was called."""
+        return _TOOLS.get(self.op, f"context_{self.op}")
+
+
+_TOOLS = MappingProxyType(
+    {
+        "branch": "branch",
+        "compact": "compact_context",
+        "fetch": "memory_fetch",
+        "read": "read_overflow",
+        "return": "return_from_branch",
+        "store": "memory_store",
+    }
+)
 
 _COUNTERS = MappingProxyType(
     {"status": "status", "pin": "pins", "unpin": "unpins", "drop": "drops", "note": "notes"}

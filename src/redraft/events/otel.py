@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from redraft.errors import SettingsError
+from redraft.events.approvals import ApprovalAsked
 from redraft.events.catalogue import Event, ReplyRead, RequestMade
 from redraft.events.otel_metrics import Instruments
 from redraft.events.running import CommandEnded, CommandStarted, RequestRefused, RunEnded
@@ -153,8 +154,15 @@ class Telemetry:
                 agent.span.set_attribute("redraft.status", event.status)
                 self.close("failed" if event.status == "failed" else "")
             case _:
-                agent.span.add_event(f"redraft.{event.type}", _attributes(event))
+                agent.span.add_event(f"redraft.{event.type}", self._shown(event))
         self._told.count(event, self._where)
+
+    def _shown(self, event: Event) -> Attributes:
+        """An event's fields, without those that quote the model where that is not wanted."""
+        values = _attributes(event)
+        if isinstance(event, ApprovalAsked) and not self._content:
+            del values["redraft.asked"]
+        return values
 
     def _begin_agent(self) -> _Timed:
         name = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": self._agent_name}

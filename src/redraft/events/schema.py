@@ -12,12 +12,12 @@ from textwrap import dedent
 from types import MappingProxyType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from redraft.events import catalogue, context_ops, running
+from redraft.events import approvals, catalogue, context_ops, rotations, running
 from redraft.events.catalogue import Event
 
 __all__ = ["event_catalogue", "event_kinds", "event_schema"]
 
-_HOMES = (catalogue, context_ops, running)
+_HOMES = (approvals, catalogue, context_ops, rotations, running)
 """The modules that have events. Not `Event.__subclasses__()`: a dataclass with slots is made twice."""
 
 _TYPES = MappingProxyType({bool: "boolean", int: "integer", float: "number", str: "string"})
