@@ -10,6 +10,7 @@
     ├── RewriteBudgetViolation    (RuntimeError)      a rewrite cannot prove that it frees tokens
     ├── SessionStateError         (RuntimeError)      a session's methods were called out of order
     ├── UndoError                 (RuntimeError)      a revision cannot be undone as things stand
+    ├── ApprovalError             (LookupError)       no approval of this id waits for that
     ├── ContextFileError          (OSError)           the context file's place cannot be used
     ├── JournalError              (OSError)           a run's record cannot be read or written
     │   └── JournalLockedError    (BlockingIOError)   another process writes to it
@@ -36,6 +37,7 @@ answers it with a receipt (`redraft.context.Refusal`).
 from __future__ import annotations
 
 __all__ = [
+    "ApprovalError",
     "BudgetError",
     "ContextFileError",
     "ContextOverflowError",
@@ -105,6 +107,10 @@ class SessionStateError(RedraftError, RuntimeError):
 
 class UndoError(RedraftError, RuntimeError):
     """A revision cannot be undone as things stand; the message names the sizes or what goes first."""
+
+
+class ApprovalError(RedraftError, LookupError):
+    """No approval of this id waits, or it was decided already; the message says which ones wait."""
 
 
 class ContextFileError(RedraftError, OSError):

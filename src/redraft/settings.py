@@ -61,8 +61,21 @@ class Settings:
     """A price list of your own, in the format of LiteLLM's `model_prices_and_context_window.json`. What
     it lacks is priced by `genai-prices`."""
 
-    interface: Literal["file", "tool", "both"] = "file"
-    """By what means the model edits: the context file, the tool `edit_context`, or either."""
+    tool_calls: Literal["native", "fenced"] = "native"
+    """How the agent's model calls tools: by the server's function calling, or as text in fences, for
+    models and servers without it. A run that is resumed keeps what it began with."""
+
+    policy_cooldown: int = 4
+    """Rounds for which a scheduled policy is left in peace after a failure; doubled with each failure
+    running, up to eight times as long. It ends early where the context has grown by a tenth of the
+    limit meanwhile, or as many times that."""
+
+    summarizer_timeout: float = 120.0
+    """Seconds that a summary may take; then it is done without."""
+
+    interface: Literal["file", "tool", "both", "context-tools", "all"] = "file"
+    """By what means the model edits: the context file, the tool `edit_context`, or both; the context
+    tools (`context_status` and its like) on top of the pressure pass; or all of these."""
 
     elide_edits: Literal["auto", "on", "off"] = "auto"
     """Whether the command of an edit that was applied becomes one line, since what it wrote stands in
@@ -96,19 +109,26 @@ class Settings:
     """Where `redraft run` runs commands: contained by bubblewrap, with your own rights, or through a
     container command."""
 
+    telemetry: Literal["off", "otel"] = "off"
+    """Whether `redraft run` tells OpenTelemetry what it does; that needs the extra `otel`."""
+
     agent_context_tools_enabled: bool = True
-    """Whether the context tools of `redraft.tools` may be offered. Off: never offered, and a call is
-    refused. This and what follows are for a loop that offers them itself; `Session` does not yet."""
+    """Whether the context tools may be offered, where `interface` has them. Off: never offered, and a
+    call is refused."""
 
     agent_context_tools_offer_pct: float = 0.45
-    """The share of the window from which the context tools are offered."""
+    """The share of the window, or of the budget where that is smaller, from which the context tools are
+    offered; at the soft ceiling at the latest."""
 
     agent_context_tools_offer_round: int = 12
     """The round of an exchange from which they are offered, however full the context is. 0: never for
     that reason."""
 
+    agent_context_tools_max_pins: int = 20
+    """Pins that the model may hold in a session."""
+
     agent_midturn_compact_pct: float | None = None
-    """The soft ceiling: the share of the window from which old and oversized results are spilled.
+    """The soft ceiling: the share of the limit from which old and oversized results are spilled.
     Default: 0.8, above the last nudge and below the urgent band; 0.7 for windows under 64,000 tokens,
     where one result weighs more."""
 
@@ -221,7 +241,10 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         "gate": _one_of("fit", "shrink", "conserve"),
         "max_payback": _whole(0, 1_000_000, optional=True),
         "price_file": _text(),
-        "interface": _one_of("file", "tool", "both"),
+        "policy_cooldown": _whole(0, 1_000),
+        "summarizer_timeout": _seconds(0.001, 86_400),
+        "tool_calls": _one_of("native", "fenced"),
+        "interface": _one_of("file", "tool", "both", "context-tools", "all"),
         "elide_edits": _one_of("auto", "on", "off"),
         "file_attributes": _flag(),
         "steer": _text(),
@@ -232,9 +255,11 @@ _RULES: Mapping[str, _Rule] = MappingProxyType(
         "output_cap": _whole(0, 1_000_000_000),
         "command_timeout": _seconds(0.1, 86_400),
         "sandbox": _one_of("bubblewrap", "local", "container"),
+        "telemetry": _one_of("off", "otel"),
         "agent_context_tools_enabled": _flag(),
         "agent_context_tools_offer_pct": _share(),
         "agent_context_tools_offer_round": _whole(0, 1_000_000),
+        "agent_context_tools_max_pins": _whole(0, 1_000),
         "agent_midturn_compact_pct": _share(optional=True),
         "agent_midturn_keep_tool_rounds": _whole(0, 1_000_000, optional=True),
         "agent_midturn_spill_chars": _whole(600, _MOST, optional=True),

@@ -423,7 +423,7 @@ class Story:
 def untouched(session: Session, sent: Sequence[Any]) -> None:
     """Every message that is one turn's, or whole, is the very object that the turn holds."""
     objects = set(map(id, sent))
-    alone = (turn.content for turn in session.live.turns if turn.content.seat[1] == 1)
+    alone = (turn.content for turn in session.live.outgoing.turns if turn.content.seat[1] == 1)
     missing = [native for one in alone for native in one.carriers if id(native) not in objects]
     assert missing == []
 

@@ -30,11 +30,15 @@ seconds)`, or None for nowhere."""
 
 
 class Killers:
-    """Starts sessions that die where they are told to."""
+    """Starts sessions that die where they are told to.
 
-    def __init__(self) -> None:
+    Args:
+        script: what they work on: a script that calls `main`.
+    """
+
+    def __init__(self, script: str = __file__) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def work(self, run: Path, point: Point = None) -> bool:
@@ -73,21 +77,24 @@ def digest_of(messages: Sequence[object]) -> str:
 # -- the other process -----------------------------------------------------------------------------------
 
 
-def main() -> None:
+Work = Callable[[Path, Point], None]
+
+
+def main(work: Work) -> None:
     from redraft import Session  # noqa: F401 - once for all of them
 
     for line in sys.stdin:
         order = json.loads(line)
         child = os.fork()
         if not child:
-            _child(Path(order["run"]), order["point"])
+            _child(work, Path(order["run"]), order["point"])
         if order["point"] and order["point"][0] == "delay":
             time.sleep(order["point"][1])
             os.kill(child, signal.SIGKILL)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
-def _child(run: Path, point: Point) -> None:
+def _child(work: Work, run: Path, point: Point) -> None:
     code = 1
     try:
         work(run, point)
@@ -118,11 +125,13 @@ def say(path: Path, line: str) -> None:
     os.close(file)
 
 
-def work(run: Path, point: Point) -> None:
+def work(run: Path, point: Point, *, fenced: bool = False) -> None:
     from session_world import HEAD, reply
 
     from redraft import Session, Settings
+    from redraft.dialects.fenced import Fenced
     from redraft.store import Entry, SQLiteJournal
+    from redraft.testing.fenced import fenced_message
     from redraft.tokens import Meter
 
     class Letters:
@@ -137,13 +146,14 @@ def work(run: Path, point: Point) -> None:
             super().record(entry)
             recording("after")
 
-    journal = Dying(run / "journal", meter=Meter(Letters()))
+    dialect = Fenced() if fenced else None
+    journal = Dying(run / "journal", meter=Meter(Letters()), dialect=dialect)
     if journal.blank:  # nothing was sent, so the run begins anew
         shutil.rmtree(run / "context", ignore_errors=True)
         session = Session(
             HEAD,
             interface="both",
-            budget=7_600,
+            budget=11_600 if fenced else 7_600,
             settings=Settings(margin=300),
             tag="beef",
             path=run / "context",
@@ -158,7 +168,9 @@ def work(run: Path, point: Point) -> None:
             for number in re.findall(r"\[redraft:beef\] edit (\d+) applied", json.dumps(request)):
                 say(run / "confirmed", number)
             with session.answer() as answer:
-                answer(reply(player(session), prompt=session.tokens))
+                message = player(session)
+                message = fenced_message(message) if fenced else message
+                answer(reply(message, prompt=session.tokens))
             with session.round() as now:
                 for call in now.calls:
                     running("before")
@@ -206,4 +218,4 @@ def command(run: Path, session: Any, words: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(work)

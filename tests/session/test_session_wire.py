@@ -66,6 +66,7 @@ pieces = st.lists(st.sampled_from(PIECES), max_size=6)
 
 @given(st.lists(pieces, min_size=1, max_size=6))
 @example([[PIECES[4][:2], PIECES[3]], []])  # a missing result is put in where the next call stands
+@example([[PIECES[5], PIECES[1], PIECES[6]]])  # the newest message goes in front of an older one
 def test_a_growing_list_is_always_legal_and_keeps_its_bytes(rounds: list[list[Any]]) -> None:
     wire, live = Wire(OPENAI_CHAT), live_of(list(HEAD))
     before: list[Any] = []

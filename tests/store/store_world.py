@@ -28,7 +28,9 @@ from redraft.store import (
     Account,
     Answered,
     Appended,
+    Asked,
     Committed,
+    Decided,
     EditSpan,
     Entry,
     Handed,
@@ -166,6 +168,9 @@ def every_kind() -> Iterator[Entry]:
     yield Pinned(frozenset({3, 4}))
     yield Output(5, "call_9\ud800", "whole \x00 output")
     yield Handed(5, 1, "first", 2, timed_out=True)
+    yield Asked(4, 1, "a4.2", "run it", "call_9", "bash", {"command": "make"}, "Not run yet.")
+    yield Decided("a4.2", "granted")
+    yield Decided("a4.2", "done", "made\n" * 99, 2, True)
     yield Held(contents({"role": "user", "content": "Wait."}))
     yield Held(())
     yield Seen(2, (("ab" * 16, "cd" * 16),))

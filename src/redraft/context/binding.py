@@ -76,12 +76,15 @@ class _Trail:
         return self._sha.hexdigest()
 
 
-def made_under(live: Live, turns: Sequence[Turn]) -> Mapping[int, str]:
+def made_under(live: Live, turns: Sequence[Turn], *, asked: bool = False) -> Mapping[int, str]:
     """The marks of turns that follow a context: what those with reasoning were made under.
 
     Args:
         live: what was sent when they were made.
         turns: the new turns, in order.
+        asked: whether `live` was a request, and the first words of the model's among `turns` its answer.
+            What came in between was in no request. What answers requests of somebody else's, further
+            on, was made under nobody knows what.
 
     Returns:
         number -> mark, for the turns that hold reasoning.
@@ -93,10 +96,15 @@ def made_under(live: Live, turns: Sequence[Turn]) -> Mapping[int, str]:
     for turn in live.turns:
         trail.over(turn)
     marks: dict[int, str] = {}
+    spoke = over = False
     for turn in turns:
+        speaks = turn.role == "assistant"
+        over = over or (asked and spoke and not speaks)
+        spoke = spoke or speaks
         if turn.number in thoughtful:
-            marks[turn.number] = trail.mark
-        trail.over(turn)
+            marks[turn.number] = "" if over else trail.mark
+        if spoke or not asked:
+            trail.over(turn)
     return marks
 
 

@@ -45,6 +45,7 @@ class Live:
             under; see `redraft.context.binding`. Empty where nothing is bound.
         older: what goes on being sent while accepted revisions are queued, since they would disturb
             the reasoning of the open exchange; None where nothing is.
+        settled: ids of the approvals that wait no more, wherever a text still says that they do.
     """
 
     dialect: Dialect
@@ -62,6 +63,7 @@ class Live:
     binding: Reasoning = "free"
     made: Mapping[int, str] = field(default_factory=dict)
     older: Live | None = None
+    settled: frozenset[str] = frozenset()
 
     @classmethod
     def start(
@@ -118,7 +120,8 @@ class Live:
         """
         drafts = [self.draft(content, origin) for content in contents]
         turns = tuple(Turn.of(draft, self.next_number + at) for at, draft in enumerate(drafts))
-        made = made_under(under or self.outgoing, turns) if is_bound(self) else {}
+        sent = under or self.outgoing
+        made = made_under(sent, turns, asked=under is not None) if is_bound(self) else {}
         return self.joined(turns, made, paused=paused)
 
     def joined(
@@ -166,6 +169,10 @@ class Live:
     def unpin(self, numbers: Iterable[int]) -> Live:
         """The same context with fewer turns pinned."""
         return replace(self, pins=self.pins - frozenset(numbers))
+
+    def settle(self, approval: str) -> Live:
+        """The same context with one more approval that nobody waits for any more."""
+        return replace(self, settled=self.settled | {approval})
 
     def framed(self, frame: Frame, tokens: int) -> Live:
         """The same turns in another frame.

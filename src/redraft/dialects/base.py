@@ -138,6 +138,8 @@ class Reply:
         usage: what the server reported, if anything.
         paused: whether the server only paused: asked again with this turn at the end, it goes on.
         broken: indexes of the calls whose arguments may lack their end, though they can be read.
+        forged: whether the model wrote results itself, as tools give them.
+        behind: indexes of the calls that stand behind such results, and so rest on what is not so.
     """
 
     content: Content
@@ -145,6 +147,8 @@ class Reply:
     usage: Usage | None = None
     paused: bool = False
     broken: tuple[int, ...] = ()
+    forged: bool = False
+    behind: tuple[int, ...] = ()
 
 
 class Dialect(Protocol):

@@ -59,12 +59,18 @@ class Fenced(OpenAIChat):
         reply = super().read(response, taken)
         said = spoken(reply.content.text)
         if reply.content.calls or not said.calls:
-            return reply
+            return replace(reply, forged=said.forged)
         rounds = [int(found[1]) for found in map(_ROUND.fullmatch, taken) if found]
         content = replace(
             reply.content, text=said.prose, calls=_numbered(said.calls, max(rounds, default=0) + 1)
         )
-        return replace(reply, content=content, complete=reply.complete and not said.cut)
+        return replace(
+            reply,
+            content=content,
+            complete=reply.complete and not said.cut,
+            forged=said.forged,
+            behind=tuple(range(said.real, len(said.calls))),
+        )
 
     def write(
         self, content: Content, text: str, calls: Sequence[Call], parts: Sequence[Part]

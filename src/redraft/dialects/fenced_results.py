@@ -21,6 +21,7 @@ __all__ = [
     "ROUND_KEY",
     "SEGMENTS_KEY",
     "Piece",
+    "is_frame_line",
     "pieces_of",
     "read_pieces",
     "results_message",
@@ -61,6 +62,13 @@ class Piece:
     id: str
     tool: str
     text: str
+
+
+def is_frame_line(line: str) -> bool:
+    """Whether a line is one of the frame's, with or without its line break. Only a results message has
+    such lines: a model that writes one makes its results up itself."""
+    bare = line.rstrip("\r\n")
+    return bool(_HEAD.fullmatch(bare) or _RESULT.fullmatch(bare))
 
 
 def round_handle(answers: str | None) -> str:

@@ -245,6 +245,7 @@ PAIRS = Rule(
     "(anomalyco/opencode#1211)",
     _find_pairs,
     _mend_pairs,
+    pairs=True,
 )
 DISTINCT_IDS = Rule(
     "distinct-ids",

@@ -228,6 +228,7 @@ RESULTS = Rule(
     "first in the content, before any text (strands-agents/harness-sdk#4234)",
     _find_results,
     _mend_results,
+    pairs=True,
 )
 CALL_IDS = _call_ids(
     _NO_LIMIT,

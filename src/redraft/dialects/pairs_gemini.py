@@ -221,4 +221,5 @@ RESPONSES = Rule(
     "function call turn' (google-gemini/gemini-cli#4105)",
     _find,
     _mend,
+    pairs=True,
 )

@@ -325,12 +325,13 @@ _SOURCE = (
     "Responses API: 'No tool output found for function call ...', 'No tool call found for function call "
     "output with call_id ...' (langchain-ai/langchain#34282)"
 )
-OUTPUTS = Rule(_RULE, _SOURCE, _finder(on_server=False), _mender(on_server=False))
+OUTPUTS = Rule(_RULE, _SOURCE, _finder(on_server=False), _mender(on_server=False), pairs=True)
 OUTPUTS_ON_SERVER = Rule(
     _RULE,
     f"{_SOURCE}; behind `previous_response_id` the first outputs answer calls on the server",
     _finder(on_server=True),
     _mender(on_server=True),
+    pairs=True,
 )
 CALL_IDS = Rule(
     "call-ids",

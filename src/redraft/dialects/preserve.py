@@ -7,7 +7,7 @@ guess again (`seeds/001_*`). Found by their shape, so a few too many rather than
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from redraft.dialects.stubs import stubs_in
@@ -42,11 +42,11 @@ class Approval:
     """An approval that a result waits for.
 
     Attributes:
-        id: names it.
+        id: names it; "" where the session is to choose a name.
         asked: what is to be approved; "" where the result does not say.
     """
 
-    id: str
+    id: str = ""
     asked: str = ""
 
 
@@ -56,11 +56,15 @@ def approval_line(approval: Approval) -> str:
     return f"[approval pending id={approval.id}{f': {asked}' if asked else ''}]"
 
 
-def pending_approvals(text: str) -> tuple[Approval, ...]:
+def pending_approvals(text: str, settled: Collection[str] = ()) -> tuple[Approval, ...]:
     """The approvals that a result waits for, each once.
 
     Found are the lines of `approval_line` and, in a text that says that something is pending, fields
     named `approval_id`.
+
+    Args:
+        text: the result.
+        settled: ids of approvals that wait no more, whatever the text says.
     """
     if "approval" not in text.lower():
         return ()
@@ -69,16 +73,20 @@ def pending_approvals(text: str) -> tuple[Approval, ...]:
     if _PENDING.search(rest):
         for name in _FIELD.findall(rest):
             found.setdefault(name, Approval(name))
-    return tuple(found.values())
+    return tuple(approval for name, approval in found.items() if name not in settled)
 
 
-def preserved_block(texts: Sequence[str]) -> str:
+def preserved_block(texts: Sequence[str], settled: Collection[str] = ()) -> str:
     """What must outlive these originals, as the block that ends a note; "" where there is nothing.
 
-    Every approval is kept; of sources and identifiers the first so many.
+    Every approval is kept that still waits; of sources and identifiers the first so many.
+
+    Args:
+        texts: the originals.
+        settled: ids of approvals that wait no more.
     """
     bare = ["\n".join(_without_stubs(text)) for text in texts]
-    approvals = {one.id: one for text in texts for one in pending_approvals(text)}
+    approvals = {one.id: one for text in texts for one in pending_approvals(text, settled)}
     lines = [approval_line(one) for one in approvals.values()]
     lines += _listed("sources", (name for text in bare for name in _sources(text)))
     lines += _listed("identifiers", (name for text in bare for name in _identifiers(text)))

@@ -35,12 +35,14 @@ class Rule:
         source: where the rule is written down or was observed.
         find: yields violations of a list from an index on.
         mend: returns a mended copy of a list; messages that keep the rule stay the same objects.
+        pairs: whether it is the rule that gives each call its result.
     """
 
     name: str
     source: str
     find: Callable[[Sequence[Native], int], Iterator[Violation]]
     mend: Callable[[Sequence[Native]], list[Native]]
+    pairs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,11 @@ class Profile:
     rules: tuple[Rule, ...]
     dialect: str = "openai-chat"
     boundary: Boundary = chat_boundary
+
+    @property
+    def pairing(self) -> Rule | None:
+        """The rule that gives each call its result; None where calls are none on the list."""
+        return next((rule for rule in self.rules if rule.pairs), None)
 
     def with_rules(self, name: str, *rules: Rule, instead: Rule | None = None) -> Profile:
         """A profile like this one with other rules.

@@ -9,25 +9,35 @@ from pathlib import Path
 
 from redraft.context import Check, Gate, Live
 from redraft.contextfile.mirror import Mirror
-from redraft.dialects import Dialect, OpenAIChat, Profile
+from redraft.dialects import Dialect, Native, OpenAIChat, Profile
 from redraft.dialects.capabilities import Reasoning
 from redraft.dialects.rules import profile_of
 from redraft.errors import RewriteBudgetViolation
 from redraft.events import Event
-from redraft.policies import Policy
+from redraft.policies import Policy, Pressure
+from redraft.session.actions import EDITING, action_tools, action_toolset
+from redraft.session.approvals import Approver
+from redraft.session.context_tools import CHANGING, ContextTools
 from redraft.session.controller import Controller
 from redraft.session.core import Core
 from redraft.session.edits import Edits
 from redraft.session.engine import Engine
+from redraft.session.needs import Needs
+from redraft.session.offers import Offers
+from redraft.session.overflows import stored
 from redraft.session.pricing import Pricing
 from redraft.session.queue import binding, controlled
+from redraft.session.schedule import Schedule
+from redraft.session.scheduling import Scheduler
+from redraft.session.strength import for_model
 from redraft.session.terms import Terms
+from redraft.session.toolsets import Toolset
 from redraft.session.window import FileWindow
 from redraft.session.wire import Wire
-from redraft.store import Journal, VolatileJournal
+from redraft.store import Journal, Overflow, VolatileJournal
 from redraft.tokens import Calibration, Meter
 
-__all__ = ["Means", "assemble", "binding_of", "mirror_of"]
+__all__ = ["Means", "assemble", "binding_of", "mirror_of", "own_tools"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +51,9 @@ class Means:
         profile: the rules that a sent list must keep; by default those of the wire format and model.
         checks: further tests for the door.
         fallback: the policy that compacts when the model's own edits lose tokens.
+        schedule: the scheduled policy, who summarizes for it, and its memory.
+        approver: what is asked before each call.
+        overflow: where originals go whose stubs stay; by default into memory.
         on_event: called with every event.
         on_escalation: called when a rewrite cannot prove that it conserves.
     """
@@ -51,6 +64,9 @@ class Means:
     profile: Profile | None = None
     checks: Sequence[Check] = ()
     fallback: Policy | None = None
+    schedule: Schedule = field(default_factory=Schedule)
+    approver: Approver | None = None
+    overflow: Overflow | None = None
     on_event: Callable[[Event], None] | None = None
     on_escalation: Callable[[RewriteBudgetViolation], None] | None = None
 
@@ -76,6 +92,22 @@ def binding_of(terms: Terms, dialect: Dialect) -> Reasoning:
     """What a change in front of the reasoning of this session's model does to it; nothing while the
     session only looks on."""
     return "free" if terms.observing else binding(terms.model, dialect.name)
+
+
+def _scheduler(core: Core, terms: Terms, means: Means) -> Scheduler:
+    """Who asks the policies of a session with these terms."""
+    settings, given = terms.settings, means.schedule
+    needs = Needs(
+        core, terms.tag, given.summarizer, given.memory, seconds=settings.summarizer_timeout
+    )
+    policy = given.policy
+    if policy is None and terms.has_context_tools:  # the tools stand on the pass, and add to it
+        policy = Pressure.of(settings, terms.span)
+    policy = policy and stored(policy, core.overflow.storage)
+    policy = for_model(policy, terms.model)
+    return Scheduler(
+        core, needs, terms.tag, policy, cooldown=settings.policy_cooldown, clock=given.clock
+    )
 
 
 def assemble(
@@ -107,11 +139,21 @@ def assemble(
         on_event=means.on_event,
         on_escalation=means.on_escalation,
         begun=begun,
+        overflow=means.overflow,
     )
     core.checks += tuple(pricing.check(terms.settings, lambda: core.raw_limit, core.shown))
     rules = means.profile or partial(profile_of, means.dialect, terms.model)
     control = controlled(terms.model, means.dialect.name)
-    controller = Controller(core, terms.settings, terms.tag, means.fallback, control=control)
+    scheduler = _scheduler(core, terms, means)
+    controller = Controller(
+        core,
+        terms.settings,
+        terms.tag,
+        means.fallback,
+        scheduler=scheduler,
+        control=control,
+        nudging=terms.interface != "none",
+    )
     if not begun:
         controller.check_room()
     gate = Gate(terms.gate)
@@ -123,7 +165,52 @@ def assemble(
         gate=gate,
         tag=terms.tag,
         has_tool=terms.has_tool,
+        tools=_edit_tools(terms),
         model=terms.model,
         pricing=pricing,
     )
-    return Engine(core, controller, edits, Wire(rules), tag=terms.tag)
+    return Engine(
+        core,
+        controller,
+        edits,
+        Wire(rules),
+        tag=terms.tag,
+        toolsets=_toolsets(terms, means, core, controller, edits),
+        approver=means.approver,
+    )
+
+
+def _toolsets(
+    terms: Terms, means: Means, core: Core, controller: Controller, edits: Edits
+) -> Sequence[Toolset]:
+    """The tools of redraft's own that a session with these terms has, beside `edit_context`."""
+    toolsets: list[Toolset] = []
+    settings, tag, gate = terms.settings, terms.tag, Gate(terms.gate)
+    if terms.has_context_tools:
+        ceiling = Pressure.of(settings, terms.span).ceiling
+        offers = Offers(
+            core, controller, settings=settings, tag=tag, span=terms.span, ceiling=ceiling
+        )
+        toolsets.append(ContextTools(core, edits, offers, settings=settings, gate=gate, tag=tag))
+    if terms.has_actions:
+        memory = means.schedule.memory
+        toolsets.append(action_toolset(terms, memory, core, controller, edits))
+    return toolsets
+
+
+def _edit_tools(terms: Terms) -> Sequence[str]:
+    """The tools beside `edit_context` whose calls are edits."""
+    return (
+        *(CHANGING if terms.has_context_tools else ()),
+        *(EDITING if terms.has_actions else ()),
+    )
+
+
+def own_tools(terms: Terms, dialect: Dialect) -> Sequence[Native]:
+    """The tools that the policy of a session with these terms brings from the beginning.
+
+    Args:
+        terms: what the session is set up with.
+        dialect: the wire format.
+    """
+    return action_tools(terms, dialect, binding_of(terms, dialect))

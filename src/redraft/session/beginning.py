@@ -5,15 +5,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from redraft import budget as budgets
 from redraft import prompts
 from redraft.context import Gate, Live
-from redraft.dialects import Content, Dialect, Frame, OpenAIChat, Profile
+from redraft.dialects import Content, Dialect, Frame, Native, OpenAIChat, Profile
 from redraft.dialects.capabilities import Reasoning
 from redraft.errors import SettingsError
-from redraft.session.assembly import Means, binding_of
+from redraft.prompts.section import Interface as SectionInterface
+from redraft.session.assembly import Means, binding_of, own_tools
 from redraft.session.framing import cleaned, fields_cleaned, frame_of, put_together, turns_of
 from redraft.session.terms import Terms
 from redraft.settings import Settings
@@ -48,6 +49,7 @@ class Beginning:
         own_tool: whether the model has the tool `edit_context`.
         place: how many of the fields stand in front of the turns.
         binding: what a change in front of the model's reasoning does to it.
+        own: further tools of ours that it has from the beginning.
     """
 
     dialect: Dialect
@@ -60,6 +62,7 @@ class Beginning:
     own_tool: bool = False
     place: int = 0
     binding: Reasoning = "free"
+    own: Sequence[Native] = ()
 
     def live(self, messages: Sequence[object], *, first: int = 1, open_end: bool = False) -> Live:
         """The live context that `messages` make.
@@ -114,7 +117,7 @@ class Beginning:
         return frame if same else None
 
     def sending(self, fields: Mapping[str, Any], place: int) -> Beginning:
-        """The same with the fields of a client's own request, and the tool among them.
+        """The same with the fields of a client's own request, and our tools among them.
 
         Args:
             fields: the request's fields beside its turns.
@@ -122,6 +125,8 @@ class Beginning:
         """
         name = self.dialect.name
         fields = offered(fields, EDIT_CONTEXT, name) if self.own_tool else dict(fields)
+        for tool in self.own:
+            fields = offered(fields, tool, name)
         return replace(self, fields=fields, place=place)
 
     def _healed(self, contents: Sequence[Content], open_end: bool) -> Iterator[Content]:
@@ -182,19 +187,29 @@ def beginning_of(terms: Terms, means: Means, fields: Mapping[str, Any]) -> Begin
         heal=not terms.observing,
         own_tool=terms.has_tool,
         binding=binding_of(terms, means.dialect),
+        own=own_tools(terms, means.dialect),
     )
 
 
-def section_of(terms: Terms, steer: str) -> str:
-    """What the system prompt is told about the context; nothing where nothing can be edited."""
+def section_of(terms: Terms, steer: str, calls: str = "") -> str:
+    """What the system prompt is told: how to call tools, where requests do not say it, and about the
+    context, where it can be edited.
+
+    Args:
+        terms: what the session was set up with.
+        steer: a sentence of the user's on when and how to edit.
+        calls: the part on calls (`redraft.session.calling.calls_part`).
+    """
     if terms.observing or terms.interface == "none":
-        return ""
-    return prompts.system_section(
+        return calls
+    section = prompts.system_section(
         terms.context_file,
-        interface=cast("Literal['file', 'tool', 'both']", terms.interface),
+        interface=cast("SectionInterface", terms.interface),
         tag=terms.tag,
         steer=steer,
+        fenced=bool(calls),
     )
+    return "\n\n".join(filter(None, (calls, section)))
 
 
 def limit_of(model: str, budget: int | None, window: int | None, settings: Settings) -> int:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from redraft import prompts
 from redraft.budget import cap_output
-from redraft.dialects import Content
+from redraft.dialects import Content, Dialect
 from redraft.session.controller import Controller
 from redraft.session.core import Core
 
-__all__ = ["Composed", "compose", "shares", "size_of"]
+__all__ = ["NOTHING", "Around", "Composed", "compose", "fitting", "shares", "size_of", "wrapped"]
+
+Around = Mapping[int, Callable[[str], str]]
+"""What stands around an output and is never cut, by the place of its turn."""
+
+NOTHING: Around = MappingProxyType({})
 
 NUDGE_ROOM = 128
 """Raw tokens that a nudge may take; the longest of ours has fewer."""
@@ -51,6 +57,7 @@ def compose(
     contents: Sequence[Content],
     lines: Sequence[str],
     own: Collection[int] = (),
+    around: Around = NOTHING,
 ) -> Composed:
     """Dress the tool results among the turns that a round brings.
 
@@ -64,8 +71,34 @@ def compose(
             are.
         lines: receipts and notices for the newest result.
         own: places of results that redraft wrote; nothing in them is escaped.
+        around: what stands around an output and is never cut; such a turn counts as a result, whatever
+            its role.
     """
-    return _Round(controller, contents, lines, own).composed()
+    return _Round(controller, contents, lines, own, around).composed()
+
+
+def fitting(controller: Controller, text: str, room: int, *, own: bool = False) -> str:
+    """An output as it may join a result that stands already: cut to what fits.
+
+    Args:
+        controller: the budget.
+        text: the output.
+        room: raw tokens that are free, as far as is known.
+        own: whether redraft wrote it; then nothing in it is escaped.
+    """
+    one = _Round(controller, (), (), (0,) if own else (), NOTHING)
+    escaped = text if own else prompts.defuse(text, controller.tag)
+    return one.cut({0: escaped}, room - NUDGE_ROOM - READOUT_ROOM)[0]
+
+
+def wrapped(dialect: Dialect, contents: Sequence[Content], around: Around) -> list[Content]:
+    """Turns with what stands around their outputs, and nothing else changed."""
+    return [
+        dialect.write(content, around[at](content.text), (), content.parts)
+        if at in around
+        else content
+        for at, content in enumerate(contents)
+    ]
 
 
 @dataclass(slots=True)
@@ -74,6 +107,7 @@ class _Round:
     contents: Sequence[Content]
     lines: Sequence[str]
     own: Collection[int]
+    around: Around
 
     @property
     def core(self) -> Core:
@@ -84,7 +118,11 @@ class _Round:
         return self.controller.tag
 
     def composed(self) -> Composed:
-        places = [at for at, content in enumerate(self.contents) if content.role == "tool"]
+        places = [
+            at
+            for at, content in enumerate(self.contents)
+            if content.role == "tool" or at in self.around
+        ]
         texts = {at: self._escaped(at) for at in places}
         kept = self._capped(texts)
         changed = tuple(
@@ -105,7 +143,8 @@ class _Round:
         for at, content in enumerate(self.contents):
             if at in kept:
                 newest = said if at == place else []
-                content = self._with_text(content, self._dressed(kept[at], newest, used))
+                text = self.around[at](kept[at]) if at in self.around else kept[at]
+                content = self._with_text(content, self._dressed(text, newest, used))
             done.append(content)
             used += meter.content(content)
         return Composed(tuple(done), used - live.tokens - intake, changed, place >= 0)
@@ -119,8 +158,11 @@ class _Round:
 
     def _capped(self, texts: Mapping[int, str]) -> dict[int, str]:
         """Each output, as much of it as fits beside everything else that comes with the round."""
-        count = self.core.live.meter.text
-        room = max(self._room(texts), 0)
+        return self.cut(texts, self._room(texts))
+
+    def cut(self, texts: Mapping[int, str], room: int) -> dict[int, str]:
+        """Each output, as much of it as fits into `room` raw tokens."""
+        count, room = self.core.live.meter.text, max(room, 0)
         sizes = [size_of(text, count, room) for text in texts.values()]
         given = dict(zip(texts, shares(sizes, room), strict=True))
         for at, size in zip(texts, sizes, strict=True):
@@ -142,6 +184,7 @@ class _Round:
             for at, content in enumerate(self.contents)
         )
         said = sum(meter.text(line) + 1 for line in self.lines) + NUDGE_ROOM
+        said += sum(meter.text(dress("")) + 1 for dress in self.around.values())
         return core.raw_limit - core.live.tokens - rest - said - READOUT_ROOM * len(texts)
 
     def _nudge(self, raw: int) -> list[str]:

@@ -13,9 +13,11 @@ from redraft.budget import Nudge, Nudges, Phase, Rollbacks, choose, commands, ov
 from redraft.context import Change, Effect, Gate, Insert, Live, Origin, Revision
 from redraft.errors import BudgetError, ContextOverflowError
 from redraft.events import HandedOver, NudgeGiven, PhaseChanged, RolledBack
-from redraft.policies import ObservationMask, Policy, View
+from redraft.policies import ObservationMask, Policy
 from redraft.session.core import Core, Judged
+from redraft.session.needs import Needs
 from redraft.session.queue import Queue
+from redraft.session.scheduling import Scheduler
 from redraft.settings import Settings
 
 __all__ = ["LOSSES", "NOTICE_ROOM", "Controller"]
@@ -26,9 +28,6 @@ NOTICE_ROOM = 512
 LOSSES = 2
 """Edits running with a full net of zero or less, after which the harness does the next compaction
 (DESIGN.md section 4, the `conserve` gate)."""
-
-_NEEDS = 8
-"""Answers that a policy may ask for, one after the other, before it must decide."""
 
 _FULL = "your context is full and nothing more can be taken away"
 _OVERFLOWS = "your context overflows and is not rolled back any more"
@@ -42,7 +41,9 @@ class Controller:
         settings: margins and maxima.
         tag: the session's tag, for notices.
         fallback: who compacts when the model's edits cost more than they free.
+        scheduler: who asks policies, and fulfils what they need.
         control: whether the server can be asked to drop void reasoning.
+        nudging: whether the model is told how full its context is; it is no use where it cannot edit.
 
     Attributes:
         queue: the revisions that wait for the end of an exchange.
@@ -59,9 +60,13 @@ class Controller:
         tag: str,
         fallback: Policy | None = None,
         *,
+        scheduler: Scheduler | None = None,
         control: bool = False,
+        nudging: bool = True,
     ) -> None:
         self.core = core
+        self._nudging = nudging
+        self.scheduler = scheduler or Scheduler(core, Needs(core, tag), tag)
         self.queue = Queue(core, control=control)
         self.settings = settings
         self.tag = tag
@@ -255,6 +260,8 @@ class Controller:
 
     def nudge(self, raw: int) -> Nudge | None:
         """What to say about the fill once the context holds `raw` tokens, if anything."""
+        if not self._nudging:
+            return None
         used = self.core.shown(raw)
         self._nudges, nudge = self._nudges.step(used, self.core.limit, self._outputs)
         if nudge is not None:
@@ -275,23 +282,12 @@ class Controller:
 
     def _hand_over(self) -> None:
         """Let the fallback do the next compaction, as soon as it sees one to do."""
-        revision = self._decided()
-        if revision is None:
+        decided = self.scheduler.needs.decided(self._fallback)
+        if decided.revision is None:
             return
         self._losses = 0
         self.core.tell(HandedOver(self.core.round, self._fallback.name))
-        self.core.propose(revision)
-
-    def _decided(self) -> Revision | None:
-        """What the fallback decides. A session has no summarizer and no memory to ask, so what it
-        needs is given as "", as a policy must expect."""
-        given: dict[str, str] = {}
-        for _ in range(_NEEDS):
-            decision = self._fallback.decide(View(self.core.live, self.core.raw_limit, given))
-            if decision is None or isinstance(decision, Revision):
-                return decision
-            given[decision.key] = ""
-        return None
+        self._fallback = self.scheduler.instead(self._fallback, decided)
 
 
 def _drop(live: Live, source: str, numbers: Sequence[int] | set[int], *inserts: Insert) -> Revision:

@@ -19,17 +19,20 @@ from redraft.context import (
     Receipt,
     Refusal,
     Revision,
+    Spend,
     Status,
     Turn,
     commit,
 )
 from redraft.dialects import Content, Frame
-from redraft.errors import RewriteBudgetViolation
-from redraft.events import EditJudged, Escalated, Event
+from redraft.errors import OverflowStoreError, RewriteBudgetViolation
+from redraft.events import EditJudged, Escalated, Event, SpentOutside
+from redraft.session.body_reading import cause_of
 from redraft.session.books import Books
 from redraft.store import (
     Appended,
     Committed,
+    Decided,
     EditSpan,
     Journal,
     Overflow,
@@ -44,6 +47,7 @@ from redraft.store import (
 )
 from redraft.store.unbroken import unbroken
 from redraft.tokens import Calibration
+from redraft.tools import PinBoard
 
 __all__ = ["Core", "Judged"]
 
@@ -97,6 +101,7 @@ class Core:
         asked: what was sent last, until its answer has joined the context: that is what reasoning in the
             answer is bound to.
         rejections: how many proposals were rejected, by their source.
+        board: the pins with their owners.
     """
 
     def __init__(
@@ -120,6 +125,7 @@ class Core:
         self.journal = journal
         self.checks = tuple(checks)
         self.overflow: Overflow = VolatileOverflow() if overflow is None else overflow
+        self.board = PinBoard()
         self.observe = observe
         self.round = 0
         self.books = Books(journal)
@@ -212,6 +218,16 @@ class Core:
             self.books.charge_plan(plan)
         return turns
 
+    def stand_in(self, contents: Sequence[Content]) -> None:
+        """Add what the last request held that nobody had said, now that it is answered.
+
+        Args:
+            contents: the turns, as they were sent.
+        """
+        asked, cost = self.asked, sum(map(self.live.meter.content, contents))
+        turns = self.append(contents, Origin.HARNESS, measured=cost)
+        self.asked = asked and asked.joined(turns, {})
+
     def propose(
         self,
         revision: Revision,
@@ -241,8 +257,9 @@ class Core:
             return self.judged(answer.receipt, revision)
         if self.observe:
             return self.judged(answer.receipt, revision)
-        for spill in spills_of(revision, before):  # a stub never names what is not there
-            self.overflow.put(spill.body, spill.cites)
+        unkept = self._spill(revision)
+        if unkept:
+            return self._unkept(revision, limit, unkept)
         number = self._numbers + 1
         calls = tuple(sorted({span.place for span in spans}))
         with unbroken():
@@ -255,6 +272,27 @@ class Core:
             self._enter(before, freed=answer.deltas.freed, rewrite=answer.deltas.replacement)
         return self.judged(answer.receipt, revision, number, answer)
 
+    def _spill(self, revision: Revision) -> str:
+        """Keep the bodies that a revision moves out: a stub never names what is not there.
+
+        Returns:
+            why that cannot be; "" where it was done.
+        """
+        try:
+            for spill in spills_of(revision, self.live):
+                self.overflow.put(spill.body, spill.cites)
+        except OverflowStoreError as error:
+            return f"the overflow store cannot keep the originals ({cause_of(error)})"
+        return ""
+
+    def _unkept(self, revision: Revision, limit: int, why: str) -> Judged:
+        """Refuse a revision whose originals cannot be kept. Nothing has changed."""
+        tokens = self.live.tokens
+        rule = f"{why}; make room on its disk, or do without stubs"
+        receipt = Receipt(Status.REJECTED, tokens, tokens, rule, limit)
+        self.journal.record(Refused(rule, Refusal(receipt, revision)))
+        return self.judged(receipt, revision)
+
     def release(self) -> None:
         """Send from now on what was accepted, as it is."""
         if self.live.older is not None:
@@ -263,11 +301,18 @@ class Core:
                 self.live = replace(self.live, older=None)
                 self.generation += 1
 
-    def pin(self, pins: frozenset[int]) -> None:
-        """Say which turns are pinned. No gate: nothing changes in size."""
+    def pin(self, board: PinBoard) -> None:
+        """Say which turns are pinned, and by whom. No gate: nothing changes in size."""
         with unbroken():
-            self.journal.record(Pinned(pins))
-            self.live = replace(self.live, pins=pins)
+            self.journal.record(Pinned(board.numbers, board))
+            self.live, self.board = replace(self.live, pins=board.numbers), board
+
+    def decide(self, decided: Decided) -> None:
+        """Record what became of an approval; one that is settled holds nothing any more."""
+        with unbroken():
+            self.journal.record(decided)
+            if decided.settles:
+                self.live = self.live.settle(decided.id)
 
     def rehome(self, turns: Sequence[Turn], path: str, frame: Frame | None = None) -> None:
         """Put turns that name another place for the context file into the stead of the old ones.
@@ -301,9 +346,10 @@ class Core:
     def restart(self, live: Live) -> None:
         """Start over from a context that the client made."""
         before, live = self.live, _remembering(live, self.live)
+        live = replace(live, settled=before.settled)
         with unbroken():
             self.journal.record(_start(live))
-            self.live, self.asked = live, None
+            self.live, self.asked, self.board = live, None, PinBoard()
             self.commits.clear()
             self.generation += 1
             self._enter(before, intake=live.tokens, freed=before.tokens)
@@ -347,6 +393,23 @@ class Core:
     def tell(self, event: Event) -> None:
         """Record an event and pass it on."""
         self.journal.record(Told(event))
+        self._pass_on(event)
+
+    def spend(self, purpose: str, prompt: int, output: int, model: str = "") -> None:
+        """Enter tokens that were spent outside of the window into the spend ledger.
+
+        Args:
+            purpose: what for.
+            prompt, output: tokens read and written.
+            model: the model that was asked; "" for the session's own.
+        """
+        event = SpentOutside(self.round, purpose, prompt, output, model)
+        with unbroken():
+            self.journal.record(Told(event))
+            self.books.ledger.spend.append(Spend(purpose, prompt, output))
+        self._pass_on(event)
+
+    def _pass_on(self, event: Event) -> None:
         if self._on_event is not None:
             self._on_event(event)
 

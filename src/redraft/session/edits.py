@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from redraft import prompts
-from redraft.context import Gate, Status, Turn
+from redraft.context import Gate, Revision, Status, Turn
 from redraft.dialects import Call, Content
 from redraft.session.controller import Controller
 from redraft.session.core import Core, Judged
@@ -51,6 +51,7 @@ class Edits:
         gate: the rule on size.
         tag: the session's tag.
         has_tool: whether the model has the tool `edit_context`.
+        tools: names of other tools of ours whose calls are edits.
         model: the model's name.
         pricing: what its edits cost; by default at prices relative to a fresh token.
 
@@ -69,6 +70,7 @@ class Edits:
         gate: Gate,
         tag: str,
         has_tool: bool,
+        tools: Collection[str] = (),
         model: str = "",
         pricing: Pricing | None = None,
     ) -> None:
@@ -79,6 +81,7 @@ class Edits:
         self._gate = gate
         self._tag = tag
         self.has_tool = has_tool
+        self._own = frozenset({*tools, *((_OWN_TOOL,) if has_tool else ())})
         self._grew = 0
         self._pricing = pricing or Pricing("", core.live.dialect)
         name = core.live.dialect.name
@@ -93,8 +96,8 @@ class Edits:
     # -- what a call is --------------------------------------------------------------------------
 
     def is_own(self, name: str) -> bool:
-        """Whether a call of this name is for us to answer."""
-        return self.has_tool and name == _OWN_TOOL
+        """Whether a call of this name is an edit, and for us to answer."""
+        return name in self._own
 
     def names_file(self, call: Call) -> bool:
         """Whether a call names the context file."""
@@ -170,8 +173,20 @@ class Edits:
         intent = intend(self._core.live, arguments, self._gate)
         if isinstance(intent, Outline):
             return prompts.defuse(intent.text, self._tag)
+        return self.propose(intent, plan=plan, spans=spans)
+
+    def propose(
+        self, revision: Revision, *, plan: int = 0, spans: Sequence[EditSpan] = ()
+    ) -> Judged:
+        """Take to the door what a tool of ours makes of a call.
+
+        Args:
+            revision: the proposal.
+            plan: raw tokens of rationale and call.
+            spans: where in the call the edit stands, for the record.
+        """
         marginal = self._gate is Gate.CONSERVE and self._controller.urgent()
-        revision = replace(intent, plan_tokens=plan, marginal=marginal)
+        revision = replace(revision, plan_tokens=plan, marginal=marginal)
         judged = self._core.propose(revision, spans=spans)
         self._note(judged)
         if judged.applied:

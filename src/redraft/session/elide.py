@@ -32,6 +32,7 @@ SOURCE = "elide"
 
 MEASURED: Mapping[str, bool] = {
     "anthropic": True,
+    "fenced-chat": True,
     "gemini": True,
     "openai-chat": True,
     "openai-responses": True,

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from redraft import prompts
 from redraft.budget import FreeRounds, Phase
-from redraft.context import Receipt, Status
+from redraft.context import Origin, Receipt, Status
 from redraft.dialects import Content
 from redraft.errors import ContextFileError, ContextOverflowError, SessionStateError
 from redraft.events import ReplyRead, RequestMade, RoundEnded
-from redraft.session.compose import compose
+from redraft.session.approvals import Approvals, Approver, pending_text
+from redraft.session.calling import unfit_result
+from redraft.session.compose import NOTHING, Around, compose, wrapped
 from redraft.session.controller import Controller
 from redraft.session.core import Core, Judged
 from redraft.session.edits import Edits, plan_tokens
@@ -39,8 +42,10 @@ class Engine:
         wire: what is sent.
         tag: what marks redraft's own words.
         toolsets: tools of redraft's own beside `edit_context`.
+        approver: what is asked before each call; None where every call may run.
 
     Attributes:
+        approvals: the calls that wait for a person.
         results: the calls of the last reply that still want results; None where there are none.
         done: whether the model has given its final answer.
         asked: whether a request is out that was not answered.
@@ -57,6 +62,7 @@ class Engine:
         *,
         tag: str,
         toolsets: Sequence[Toolset] = (),
+        approver: Approver | None = None,
     ) -> None:
         self.core = core
         self.controller = controller
@@ -64,6 +70,7 @@ class Engine:
         self.wire = wire
         self.tag = tag
         self.toolsets: tuple[Toolset, ...] = (EditTool(edits), *toolsets)
+        self.approvals = Approvals(self, approver)
         self.results: Results | None = None
         self.done = False
         self.asked = False
@@ -72,6 +79,7 @@ class Engine:
         self._held: list[Content] = []
         self._kept_back = False
         self._stated: Stated | None = None
+        self._newest: tuple[str, ...] = ()
         self._cut_off = False
         self._free_rounds = FreeRounds()
         # The core's generation when the last request was sent, and when the last answered one was.
@@ -93,15 +101,19 @@ class Engine:
             self.core.journal.record(now)
             self._stated = now
 
-    def recall(self, *, done: bool, held: Sequence[Content], known: int) -> None:
+    def recall(
+        self, *, done: bool, held: Sequence[Content], known: int, newest: Sequence[str] = ()
+    ) -> None:
         """Remember what another process did.
 
         Args:
             done: whether the model has given its final answer.
             held: what the client said while a call was under way.
             known: the core's generation when the last answered request was sent.
+            newest: ids of the calls of the last reply that had some.
         """
         self.done = done
+        self._newest = tuple(newest)
         self._held, self._kept_back = list(held), bool(held)
         self._sent_generation = self._known_generation = known
         self.edits.recall()
@@ -119,11 +131,13 @@ class Engine:
         self.edits.late()
         if not self.core.observe:
             self.edits.elide(self.wire.turns)
+            if self.controller.phase is Phase.RUNNING:
+                self.controller.notices += self.controller.scheduler.act()
             self.controller.make_room(control=control)
             self.edits.elide(self.wire.turns)  # behind a compaction, what had to wait is free
         if self.controller.phase is Phase.STOPPED:
             return None
-        if not self.core.observe:
+        if control and not self.core.observe:  # else the request's tools are the client's to send
             for toolset in self.toolsets:
                 toolset.before()
         self.edits.show()
@@ -158,8 +172,9 @@ class Engine:
         core = self.core
         turns = () if core.observe else core.live.turns
         taken = {call.id for turn in turns for call in turn.content.calls}
-        reply = core.live.dialect.read(response, taken)
+        reply = core.live.dialect.read(response, taken.union(self._newest))
         usage = reply.usage
+        self.stand_in([reply.content])
         core.journal.record(Answered(core.round + 1, usage, reply.paused))
         dropping = bool(self.controller.queue.added)  # then the server counts what it leaves
         self.answered(usage.prompt if usage and usage.comparable and not dropping else 0)
@@ -169,7 +184,12 @@ class Engine:
         self.asked = False
         self._cut_off = not (reply.complete or reply.paused)
         calls = reply.content.calls
-        self.results = Results(reply.content, broken=reply.broken) if calls else None
+        self._newest = tuple(call.id for call in calls) or self._newest
+        self.results = (
+            Results(reply.content, broken=reply.broken, behind=reply.behind) if calls else None
+        )
+        if calls and reply.forged:
+            self.controller.notices.append(prompts.forged_notice(self.tag))
         core.tell(
             ReplyRead(
                 core.round,
@@ -187,6 +207,24 @@ class Engine:
                 self.controller.answered(calls=False)
                 self.controller.queue.settle(urgent=False, ended=True)
             self._rest()
+
+    def stand_in(self, contents: Sequence[Content]) -> None:
+        """Where the model has answered a request, what that held beside the context becomes part of it,
+        since the model speaks behind it: what stood in for results that were missing, and words behind
+        words of its own. A result that comes later is told where it comes.
+
+        Args:
+            contents: the answer, and what came around it.
+        """
+        core, asked = self.core, self.core.asked
+        at = next((at for at, one in enumerate(contents) if one.role == "assistant"), None)
+        if asked is None or at is None or core.observe:
+            return
+        since = [turn.content for turn in core.live.turns if turn.number >= asked.next_number]
+        sent = self.wire.stood_in(asked, [*since, *contents[:at]], sent=not since)
+        if sent:
+            core.stand_in(sent)
+            self.wire.stands_for(core.asked or asked)
 
     def answered(self, prompt: int) -> None:
         """The last request was answered; learn from the prompt tokens that the server counted, unless
@@ -224,16 +262,31 @@ class Engine:
             self._kept_back = True
 
     def release(self) -> None:
-        """Append what was held back, once nothing is under way any more."""
-        if not self._held or self.answering or self.results is not None:
+        """Append what was held back, once nothing is under way any more: what became of approvals, then
+        the client's words."""
+        if self.answering or self.results is not None:
+            return
+        self.approvals.deliver()
+        if not self._held:
             return
         if self._kept_back:
             self.core.journal.record(Held(()))
             self._kept_back = False
         self.append_dressed(self._held)
         self._held = []
+        self.take_up()
+
+    def take_up(self) -> None:
+        """There is more for the model to read: the loop goes on, after an answer or a stop as well."""
         self.done = False
         self.controller.resume()
+
+    def settled(self) -> None:
+        """An approval was settled: the model is told, as soon as nothing is under way."""
+        self.release()
+        if self.results is None and not self.answering:
+            self.state()
+            self._rest()
 
     # -- the round -------------------------------------------------------------------------------
 
@@ -255,14 +308,21 @@ class Engine:
     def _sort_calls(self, results: Results) -> None:
         """Which calls somebody else must run; those that nobody can run have their result at once."""
         good, bad = parse_calls(results.head.calls, cut_off=self._cut_off)
-        say = prompts.cut_off_result if self._cut_off else prompts.unreadable_result
-        lost = {*results.broken, *(call.index for call in bad)}
-        results.outcomes |= {at: Outcome(say(self.tag), 1, own=True) for at in lost}
+        dialect, tag = self.core.live.dialect, self.tag
+        lost = {
+            at: unfit_result(dialect, results.call(at), tag, cut_off=self._cut_off)
+            for at in {*results.broken, *(call.index for call in bad)}
+        }
+        lost |= dict.fromkeys(results.behind, prompts.forged_result(tag))
+        results.outcomes |= {at: Outcome(text, 1, own=True) for at, text in lost.items()}
         good = [call for call in good if call.place not in lost]
         if self.controller.phase is not Phase.RUNNING:
             text = prompts.not_run_result(self.tag)
             results.outcomes |= {call.place: Outcome(text, 1, own=True) for call in good}
             good = []
+        for call in good:
+            self.approvals.judge(results, call)
+        good = [call for call in good if call.place not in results.outcomes]
         results.own = [call for call in good if self.toolset(call.name)]
         results.calls = [call for call in good if not self.toolset(call.name)]
 
@@ -286,7 +346,11 @@ class Engine:
                 results.judged.append(said.judged)
                 if said.owed:
                     self.edits.waiting.append(said.judged)
-            results.outcomes[call.place] = Outcome(said.text, own=True)
+            edited = said.judged is not None and said.judged.applied
+            results.outcomes[call.place] = Outcome(said.text, own=said.own, edited=edited)
+            if said.text:  # what was done for it is in force, so its words must not be lost either
+                handed = Handed(self.core.round, call.place, said.text, own=said.own)
+                self.core.journal.record(handed)
 
     def handed_in(self, results: Results, place: int) -> None:
         """A call has its result. While others still run it is recorded by itself: where the process
@@ -335,7 +399,8 @@ class Engine:
         return max(plan_tokens(self.core.live.meter, results.head, aimed) - results.plan, 0)
 
     def _read_file(self, results: Results) -> None:
-        run = {call.place for call in results.calls or ()}
+        outcomes = results.outcomes
+        run = {call.place for call in results.calls or () if not outcomes[call.place].approval}
         calls = [call for call in results.head.calls if call.index in run]
         named = [call.index for call in calls if self.edits.names_file(call)]
         suspects = named or sorted(run)
@@ -376,10 +441,21 @@ class Engine:
             for call, outcome in zip(calls, outcomes, strict=True)
         ]
         own = [at for at, outcome in enumerate(outcomes) if outcome.own]
-        self.append_dressed(contents, own, plan=results.plan)
+        around: Around = {
+            at: partial(pending_text, outcome)
+            for at, outcome in enumerate(outcomes)
+            if outcome.approval is not None
+        }
+        self.append_dressed(contents, own, plan=results.plan, around=around)
 
     def append_dressed(
-        self, contents: Sequence[Content], own: Collection[int] = (), *, plan: int = 0
+        self,
+        contents: Sequence[Content],
+        own: Collection[int] = (),
+        *,
+        plan: int = 0,
+        around: Around = NOTHING,
+        origin: Origin = Origin.ORIGINAL,
     ) -> None:
         """Append turns, with what the model is to be told in the results among them.
 
@@ -387,18 +463,20 @@ class Engine:
             contents: the turns.
             own: places of results that redraft wrote.
             plan: raw tokens of the round's reply that were rationale and command of edits.
+            around: what stands around an output, by its place; such a turn counts as a result.
+            origin: where the words come from.
         """
         core, edits, controller = self.core, self.edits, self.controller
         if core.observe:
             edits.waiting.clear()
-            core.append(contents, plan=plan)
+            core.append(wrapped(core.live.dialect, contents, around), origin, plan=plan)
             return
         lines = [*map(edits.line, edits.waiting), *controller.notices]
-        done = compose(controller, contents, lines, own)
+        done = compose(controller, contents, lines, own, around)
         for answers, text in done.changed:
             core.journal.record(Output(core.round, answers, text))
         self.state()
-        core.append(done.contents, measured=done.measured, plan=plan)
+        core.append(done.contents, origin, measured=done.measured, plan=plan)
         if done.told:
             edits.waiting.clear()
             controller.notices.clear()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
 
@@ -10,9 +10,12 @@ from redraft.budget import Phase
 from redraft.context import EditPlan, Ledger, Live, Receipt, Revision
 from redraft.contextfile.mirror import Mirror
 from redraft.dialects import Native
+from redraft.policies import ContextReport, Policy
+from redraft.session.context_tools import ContextTools
 from redraft.session.controller import Controller
 from redraft.session.core import Core
 from redraft.session.engine import Engine
+from redraft.session.rotations import report_of
 from redraft.session.wire import Wire
 from redraft.store import Journal
 
@@ -27,6 +30,7 @@ class Facts:
     _controller: Controller
     _wire: Wire
     _mirror: Mirror | None
+    _started: float
 
     @property
     def messages(self) -> list[Native]:
@@ -87,6 +91,35 @@ class Facts:
         """What a revision would do, before it is proposed: what it breaks, whether it would have to
         wait, and what would refuse it. Nothing changes."""
         return self._core.live.plan(revision, self._core.raw_limit, self._core.checks)
+
+    @property
+    def policy(self) -> Policy | None:
+        """The scheduled policy as it stands now, with its log where it keeps one; None for none."""
+        return self._controller.scheduler.policy
+
+    def report(self) -> ContextReport:
+        """The context report: how full the context is, what was done last and why, what became of all that
+        had to survive, where offloaded material is, and the tokens saved for each hour."""
+        core, scheduler = self._core, self._controller.scheduler
+        now = scheduler.clock()
+        return report_of(
+            scheduler.policy,
+            scheduler.log,
+            core.live,
+            core.raw_limit,
+            started=self._started or now,
+            now=now,
+        )
+
+    @property
+    def own_tools(self) -> Sequence[str]:
+        """The tools that the model has from the session and that the session answers itself."""
+        offered = (
+            toolset
+            for toolset in self._engine.toolsets
+            if not isinstance(toolset, ContextTools) or toolset.offers.state.made
+        )
+        return [name for toolset in offered for name in sorted(toolset.names)]
 
     @property
     def ledger(self) -> Ledger:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from redraft import prompts
-from redraft.dialects import Dialect, Frame, OpenAIResponses
+from redraft.dialects import Dialect, Frame, Native, OpenAIResponses
 from redraft.errors import DialectError, SettingsError
-from redraft.tools import EDIT_CONTEXT, offered, with_tools
+from redraft.session.calling import must_name_no_tools, taken
+from redraft.tools import EDIT_CONTEXT, in_words, offered, with_tools
 
 __all__ = [
     "alike",
@@ -25,6 +26,13 @@ __all__ = [
 
 _BEHIND = "previous_response_id"
 
+_EXAMPLES = (
+    *(f"{prompts.EXAMPLE}\n```", f"{prompts.TOOL_EXAMPLE}\n```"),
+    prompts.FENCED_EXAMPLE,
+    prompts.TOOLS_END,
+)
+"""What the section ends with, but for a sentence of strategy."""
+
 _HOMES = ("system", "instructions", "systemInstruction", "system_instruction", "config")
 """Fields that hold a system prompt, in any wire format."""
 
@@ -35,11 +43,15 @@ def fields_of(
     parameters: Mapping[str, Any] | None,
     *,
     own_tool: bool,
+    own: Sequence[Native] = (),
+    late: Sequence[Native] = (),
 ) -> dict[str, Any]:
-    """The request's other fields. `edit_context` joins the tools at the start and stays.
+    """The request's other fields. `edit_context` and `own` join the tools at the start and stay; `late` may
+    join them later.
 
     Raises:
-        SettingsError: `parameters` holds what has an argument of its own.
+        SettingsError: `parameters` holds what has an argument of its own, or a tool has the name of one of
+            ours.
     """
     fields, named = dict(parameters or {}), (dialect.turns_field, "tools")
     if any(name in fields for name in named):
@@ -47,8 +59,15 @@ def fields_of(
             f"`parameters` may not hold `{named[0]}` or `tools`; pass them by name, as `messages` and "
             "`tools`."
         )
+    must_name_no_tools(dialect, fields)
     fields = with_tools(fields, tools, dialect.name)
-    return offered(fields, EDIT_CONTEXT, dialect.name) if own_tool else fields
+    fields = offered(fields, EDIT_CONTEXT, dialect.name) if own_tool else fields
+    for tool in (*own, *(one for one in late if one not in own)):
+        more = offered(fields, tool, dialect.name)
+        if more == fields and not in_words(dialect.name):
+            raise taken(tool)
+        fields = more if tool in own else fields
+    return fields
 
 
 def turns_of(dialect: Dialect, given: Any) -> Sequence[object]:
@@ -138,12 +157,15 @@ def cleaned(text: str, section: str) -> str:
         text: the prompt.
         section: the section of this session, which stays.
     """
-    if not prompts.has_section(text) or section in text:
+    if section in text:
+        return text
+    text = _without_calls(text)
+    if not prompts.has_section(text):
         return text
     start = text.index(prompts.SECTION_MARK)
     ends = [
         text.index(example, start) + len(example)
-        for example in (f"{prompts.EXAMPLE}\n```", f"{prompts.TOOL_EXAMPLE}\n```")
+        for example in _EXAMPLES
         if example in text[start:]
     ]
     if not ends:
@@ -152,6 +174,16 @@ def cleaned(text: str, section: str) -> str:
     if section.endswith(behind):  # the same sentence of strategy comes again
         behind = ""
     return "\n\n".join(filter(None, (before, behind)))
+
+
+def _without_calls(text: str) -> str:
+    """A system prompt without the part on calls that are written as text."""
+    start = text.find(f"{prompts.CALLS_MARK}\n\n")
+    end = text.find(prompts.CALLS_END, start)
+    if start < 0 or end < 0:
+        return text
+    rest = text[:start].rstrip(), text[end + len(prompts.CALLS_END) :].strip()
+    return "\n\n".join(filter(None, rest))
 
 
 def fields_cleaned(fields: Mapping[str, Any], section: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Reads the log once, from its start, and does nothing else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,19 +14,35 @@ from redraft import prompts
 from redraft.budget import Phase
 from redraft.context import Commit, Gate, Live, Origin, Receipt, Revision, Row, Status, Turn
 from redraft.dialects import Content
+from redraft.dialects.frames import CONTINUE
 from redraft.errors import JournalError
-from redraft.events import EditJudged, Event, HandedOver, PhaseChanged, ReplyRead, RoundEnded
+from redraft.events import (
+    ContextOp,
+    EditJudged,
+    Event,
+    HandedOver,
+    PhaseChanged,
+    ReplyRead,
+    RoundEnded,
+)
+from redraft.session.action_fold import RETURN, Begun, begun_by, innermost_ended
+from redraft.session.approvals import SOURCE
+from redraft.session.context_tools import CHANGING
 from redraft.session.controller import LOSSES
 from redraft.session.core import Judged
+from redraft.session.rotations import PastRotations
 from redraft.store import (
     Account,
     Answered,
     Appended,
+    Asked,
     Committed,
+    Decided,
     Entry,
     Handed,
     Held,
     Opened,
+    Pinned,
     Refused,
     Rehomed,
     Released,
@@ -38,8 +54,12 @@ from redraft.store import (
     Told,
 )
 from redraft.tokens import Calibration
+from redraft.tools import PinBoard
 
-__all__ = ["Owed", "Past", "past_of"]
+__all__ = ["Owed", "Past", "past_of", "raw_limit"]
+
+_SAYS_MORE = (Origin.ORIGINAL, Origin.TOOL)
+"""The origin of turns that a client adds: its words, and what became of a call that waited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +100,21 @@ class Past:
         reply: the number of the newest turn that the session itself asked for; 0 for none.
         reply_owed: the answer that was read and that no event tells.
         round_open: whether the round of that turn has not ended.
-        edited: places of its calls that were edits and passed.
+        newest: ids of the calls of the last reply that had some.
+        edited: places of its calls that were edits and passed, with the revision's number.
+        ops: what was told of its calls of context tools.
         handed: results of its calls, by place, that came while others still ran.
         held: what the client said meanwhile.
         seen: digests of what a client that owns the loop has sent.
-        sent, sent_turns: the last request, and its turns.
+        sent, request: the last request, and the context that it was made of, with the results that
+            stood in for missing ones behind it where it has been answered.
+        answered: whether the model's answer to it is there.
         shown: the live context as the file may have shown it since.
+        board: the pins with their owners.
+        turned: what policies did, and what was spent outside of the window.
+        asked, decisions: every approval that was asked for, by its id, and how it stands.
+        unsettled: what became of calls that waited, where the model was not told yet.
+        begun: the branches that were begun and not ended, outermost first.
     """
 
     live: Live
@@ -108,13 +137,22 @@ class Past:
     reply: int = 0
     reply_owed: Answered | None = None
     round_open: bool = False
-    edited: set[int] = field(default_factory=set)
+    newest: tuple[str, ...] = ()
+    edited: dict[int, int] = field(default_factory=dict)
+    ops: list[ContextOp] = field(default_factory=list)
     handed: dict[int, Handed] = field(default_factory=dict)
     held: tuple[Content, ...] = ()
     seen: list[tuple[str, str]] = field(default_factory=list)
     sent: Sent | None = None
-    sent_turns: tuple[Turn, ...] = ()
+    request: Live | None = None
+    answered: bool = False
     shown: list[Live] = field(default_factory=list)
+    board: PinBoard = field(default_factory=PinBoard)
+    turned: PastRotations = field(default_factory=PastRotations)
+    asked: dict[str, Asked] = field(default_factory=dict)
+    decisions: dict[str, str] = field(default_factory=dict)
+    unsettled: list[tuple[Asked, Decided]] = field(default_factory=list)
+    begun: tuple[Begun, ...] = ()
 
 
 def past_of(journal: SQLiteJournal) -> Past:
@@ -153,6 +191,14 @@ def _begun(values: Mapping[str, Any]) -> Stated:
         ) from error
 
 
+def _stand_in(turns: Sequence[Turn]) -> bool:
+    """Whether turns are what a request held that nobody had said (`Core.stand_in`)."""
+    return all(
+        turn.origin is Origin.HARNESS and (turn.role == "tool" or turn.content.text == CONTINUE)
+        for turn in turns
+    )
+
+
 class _Reader:
     """Takes note of one entry after the other."""
 
@@ -173,6 +219,7 @@ class _Reader:
             case Started():
                 past.generation += 1
                 past.commits.clear()
+                past.board = PinBoard()
                 self._account(before, intake=live.tokens, freed=before.tokens)
             case Appended():
                 self._appended(entry, before)
@@ -183,17 +230,21 @@ class _Reader:
             case Rehomed(turns=turns, frame_tokens=cost) if live.tokens != before.tokens:
                 came = sum(turn.tokens for turn in turns) + cost
                 self._account(before, intake=came, freed=before.tokens + came - live.tokens)
+            case Pinned(numbers=numbers, board=board):
+                past.board = PinBoard.of_numbers(numbers) if board is None else board
             case Released():
                 past.generation += 1
             case Held(contents=contents):
                 past.held = contents
+            case Asked() | Decided():
+                self._approval(entry)
             case Handed(place=place):
                 past.handed[place] = entry
             case Seen(start=start, marks=marks):
                 past.seen[start:] = marks
             case Sent():
-                past.sent, past.sent_turns, past.shown = entry, live.outgoing.turns, [live]
-                past.sent_generation = past.generation
+                past.sent, past.request, past.answered = entry, live.outgoing, False
+                past.shown, past.sent_generation = [live], past.generation
             case Answered():
                 past.round, past.reply_owed = entry.round, entry
                 past.known_generation = past.sent_generation
@@ -208,10 +259,22 @@ class _Reader:
                 self._told(event)
         self._last = entry
 
+    def _approval(self, entry: Asked | Decided) -> None:
+        past = self.past
+        if isinstance(entry, Asked):
+            past.asked[entry.id], past.decisions[entry.id] = entry, "waiting"
+            return
+        past.decisions[entry.id] = entry.state
+        if entry.settles:
+            past.unsettled.append((past.asked[entry.id], entry))
+
     # -- turns -----------------------------------------------------------------------------------
 
     def _appended(self, entry: Appended, before: Live) -> None:
         past, turns = self.past, entry.turns
+        if past.request is not None and not past.answered and _stand_in(turns):
+            past.request = past.request.joined(turns, {})
+        past.answered = past.answered or any(turn.role == "assistant" for turn in turns)
         grown = past.live.tokens - before.tokens
         self._account(
             before,
@@ -223,15 +286,18 @@ class _Reader:
             self._answered = False
             calls = turns[-1].content.calls
             past.reply, past.round_open = turns[-1].number, bool(calls)
+            past.newest = tuple(call.id for call in calls) or past.newest
             past.done = not calls and not (past.reply_owed and past.reply_owed.paused)
             past.handed.clear()
             past.edited.clear()
+            past.ops.clear()
             past.plan = 0
-        elif any(turn.origin is Origin.ORIGINAL and turn.role != "tool" for turn in turns):
-            past.done = False
-            if past.state.phase == Phase.STOPPED:  # the client has more to say
-                self._phase(Phase.RUNNING, "")
-        results = [turn.content.text for turn in turns if turn.role == "tool"]
+        elif any(turn.origin in _SAYS_MORE and turn.role != "tool" for turn in turns):
+            self._taken_up()
+            if any(turn.origin is Origin.TOOL for turn in turns):
+                del past.unsettled[: len(turns)]
+        told = (turn for turn in turns if turn.role == "tool" or turn.origin is Origin.TOOL)
+        results = [turn.content.text for turn in told]
         if results:
             past.handed.clear()
         # Receipts wait on where no result could hold words, as a screenshot cannot.
@@ -239,6 +305,12 @@ class _Reader:
         if any(past.values.get("observing") or tag in text for text in results):
             past.waiting.clear()
             past.state = replace(past.state, notices=())
+
+    def _taken_up(self) -> None:
+        """There is more to say: the loop goes on, after a stop as well."""
+        self.past.done = False
+        if self.past.state.phase == Phase.STOPPED:
+            self._phase(Phase.RUNNING, "")
 
     def _account(self, before: Live, **causes: int) -> None:
         past = self.past
@@ -250,15 +322,21 @@ class _Reader:
         past, commit = self.past, entry.commit
         past.commits[entry.number] = commit
         past.revisions = entry.number
-        past.edited.update(entry.edit_calls)
+        past.edited.update(dict.fromkeys(entry.edit_calls, entry.number))
         past.generation += 1
         self._account(before, freed=commit.deltas.freed, rewrite=commit.deltas.replacement)
+        past.turned.committed(entry.number, commit.revision, before, past.live)
         past.owed.append(Owed(commit.receipt, commit.revision, entry.number, commit))
         if commit.revision.author == "model":
             past.plan += commit.revision.plan_tokens
             past.state = _edited(past.state, commit, str(past.values.get("tag", "")))
+            if commit.revision.source == RETURN:  # its event may be lost with the process
+                past.begun = innermost_ended(past.begun, before)
         elif commit.revision.source == "rollback":
             past.state = _rolled_back(past.state, commit)
+        elif commit.revision.source == SOURCE and past.unsettled:
+            del past.unsettled[0]
+            self._taken_up()
 
     def _refused(self, entry: Refused) -> None:
         past, tokens = self.past, self.past.live.tokens
@@ -267,7 +345,7 @@ class _Reader:
             past.plan += revision.plan_tokens if revision.author == "model" else 0
             past.owed.append(Owed(entry.refusal.receipt, revision))
         elif not self._told_already(entry.rule):
-            receipt = Receipt(Status.REJECTED, tokens, tokens, entry.rule, _raw_limit(past.state))
+            receipt = Receipt(Status.REJECTED, tokens, tokens, entry.rule, raw_limit(past.state))
             past.owed.append(Owed(receipt, Revision("model", "file")))
 
     def _told_already(self, rule: str) -> bool:
@@ -281,6 +359,7 @@ class _Reader:
 
     def _told(self, event: Event) -> None:
         past = self.past
+        past.turned.told(event)
         match event:
             case EditJudged():
                 self._judged(event)
@@ -292,6 +371,9 @@ class _Reader:
                 past.reply_owed = None
             case RoundEnded():
                 past.round_open = False
+            case ContextOp():
+                past.ops.append(event)
+                past.begun = begun_by(past.begun, event)
 
     def _judged(self, event: EditJudged) -> None:
         past, tokens = self.past, self.past.live.tokens
@@ -299,13 +381,14 @@ class _Reader:
             receipt = past.owed.pop(0).receipt
         else:
             status = Status(event.status)
-            limit = 0 if status is Status.IGNORED else _raw_limit(past.state)
+            limit = 0 if status is Status.IGNORED else raw_limit(past.state)
             receipt = Receipt(status, tokens, tokens, event.rule, limit)
         past.receipts.append(receipt)
         if receipt.status is Status.REJECTED:
             past.rejections[event.source] += 1
-        # What a client's own tool call was answered with, it was told by the client.
-        inside = past.live.open_at < len(past.live.turns)
+        # What a client's own tool call was answered with, it was told by the client; and the result of a
+        # context tool's call says what became of it.
+        inside = past.live.open_at < len(past.live.turns) and event.source not in CHANGING
         if event.author == "model" and (inside or event.source == "file"):
             past.waiting.append(Judged(receipt, event.number))
 
@@ -317,7 +400,8 @@ class _Reader:
             past.state = replace(past.state, rollbacks=0, since_edit=0)
 
 
-def _raw_limit(state: Stated) -> int:
+def raw_limit(state: Stated) -> int:
+    """The limit in raw tokens, as a budget stands."""
     return Calibration(state.family, state.ratio, state.recent).raw_limit(state.limit)
 
 

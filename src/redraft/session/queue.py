@@ -84,6 +84,19 @@ class Queue:
         else:
             self._clear(flattening(live))
 
+    def may_void(self, *, urgent: bool) -> bool:
+        """Whether what stands in front of everything, such as the tools, may change now: it voids all
+        reasoning there is, and where that must not be sent, an exchange that is open would lose its
+        form.
+
+        Args:
+            urgent: whether the context is so full that the exchange cannot be waited for.
+        """
+        live = self._core.live
+        if live.binding != "bound" or urgent or self._usable(live.frame):
+            return True
+        return all(turn.number not in live.made for turn in live.turns[exchange_at(live) :])
+
     def _clear(self, revision: Revision) -> None:
         limit = max(self._core.raw_limit, self._core.live.tokens + RECEIPT_CAP)
         self._core.propose(revision, limit=limit, effect=Effect.CLEAR)

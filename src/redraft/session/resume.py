@@ -19,14 +19,18 @@ from redraft.dialects import Dialect, Frame
 from redraft.errors import JournalError
 from redraft.events import ReplyRead, RoundEnded
 from redraft.prompts import one_line
+from redraft.session.action_fold import BranchTools
 from redraft.session.assembly import Means, assemble, mirror_of
 from redraft.session.beginning import beginning_of, limit_of
+from redraft.session.calling import unfit_result
+from redraft.session.context_tools import CHANGING, ContextTools
 from redraft.session.engine import Engine
 from redraft.session.framing import fields_swapped, frame_of
-from redraft.session.past import Past, past_of
-from redraft.session.rounds import Outcome, Results, parse_calls
+from redraft.session.past import Past
+from redraft.session.rounds import Outcome, Results, ToolCall, parse_calls
 from redraft.session.stating import restate
 from redraft.session.terms import Terms
+from redraft.session.toolsets import EditTool
 from redraft.settings import Settings
 from redraft.store import Opened, Refused, SQLiteJournal
 
@@ -41,6 +45,7 @@ class Resumption:
     Args:
         journal: its journal, open to write.
         means: what it works with from here on.
+        past: what its record says.
         settings, budget, window: what changes of its numbers; None for nothing.
 
     Attributes:
@@ -56,6 +61,7 @@ class Resumption:
         self,
         journal: SQLiteJournal,
         means: Means,
+        past: Past,
         *,
         settings: Settings | None,
         budget: int | None,
@@ -65,7 +71,7 @@ class Resumption:
             raise JournalError(
                 "this journal was opened to be read; open it to write to go on with its session."
             )
-        past = self.past = past_of(journal)
+        self.past = past
         self._journal = journal
         self._means = means
         self._mirror: Mirror | None = None
@@ -81,6 +87,7 @@ class Resumption:
             budget=terms.budget if budget is None else budget,
             window=terms.window if window is None else window,
             limit=past.state.limit,
+            **means.schedule.values,
         )
         if anew:
             limit = limit_of(terms.model, terms.budget, terms.window, terms.settings)
@@ -156,17 +163,23 @@ def recall(engine: Engine, past: Past) -> None:
     core = engine.core
     restate(engine, replace(past.state, round=past.round))
     core.recall(past.commits, past.revisions, past.generation)
+    core.board = past.board
     core.receipts = list(past.receipts)
     core.rejections = past.rejections.copy()
     core.books.ledger.rows = list(past.rows)
+    core.books.ledger.spend = list(past.turned.spend)
+    engine.controller.scheduler.recall(past.turned)
     if past.row is not None:
         core.books.take_up(past.row)
     engine.edits.waiting = list(past.waiting)
-    engine.recall(done=past.done, held=past.held, known=past.known_generation)
-    if past.sent is not None:
-        live, dialect = past.live, past.live.dialect
-        body = dialect.join(live.frame, [turn.content for turn in past.sent_turns])
-        engine.wire.resume(past.sent_turns, body.get(dialect.turns_field, []), past.sent.mended)
+    engine.approvals.recall(past)
+    for toolset in engine.toolsets:
+        if isinstance(toolset, BranchTools):
+            toolset.recall(past.begun)
+    engine.recall(done=past.done, held=past.held, known=past.known_generation, newest=past.newest)
+    if past.sent is not None and past.request is not None:
+        engine.wire.resume(past.request, past.sent.turns, past.sent.mended)
+        core.asked = None if past.answered else past.request
 
 
 def rehoused(live: Live, old: str, new: str) -> list[Turn]:
@@ -247,6 +260,8 @@ def heal(engine: Engine, past: Past, file: bytes | None) -> None:
         JournalError: it cannot be recorded.
     """
     _tell_owed(engine, past)
+    engine.controller.scheduler.tell_owed(past.turned)
+    engine.approvals.heal()
     live = past.live
     ours = live.open_at < len(live.turns) and live.turns[live.open_at].number == past.reply
     if file is not None and _unread(file, [*past.shown, live]):
@@ -262,7 +277,7 @@ def _tell_owed(engine: Engine, past: Past) -> None:
     core, answered = engine.core, past.reply_owed
     for owed in past.owed:
         judged = core.judged(owed.receipt, owed.revision, owed.number, owed.commit)
-        if owed.revision.author == "model":
+        if owed.revision.author == "model" and owed.revision.source not in CHANGING:
             engine.edits.waiting.append(judged)
     reply = next((turn for turn in past.live.turns if turn.number == past.reply), None)
     if answered is not None and reply is not None:
@@ -283,22 +298,46 @@ def _refuse(engine: Engine, data: bytes) -> None:
 
 def _answer_calls(engine: Engine, past: Past, reply: Turn) -> None:
     """Give each call of the open round its result: the one that came, or what there is to say."""
-    head = reply.content
+    head, live = reply.content, engine.core.live
     good, bad = parse_calls(head.calls)
     running = engine.controller.phase is Phase.RUNNING
     lost = prompts.interrupted_result if running else prompts.not_run_result
     outcomes = {call.place: Outcome(lost(engine.tag), 1, own=True) for call in good}
     outcomes |= {
-        call.index: Outcome(prompts.unreadable_result(engine.tag), 1, own=True) for call in bad
+        call.index: Outcome(unfit_result(live.dialect, call, engine.tag), 1, own=True)
+        for call in bad
     }
     for call in good:
-        if engine.edits.is_own(call.name) and call.place in past.edited:
-            outcomes[call.place] = Outcome("", own=True)  # its receipt says it all
+        outcomes[call.place] = _own_outcome(engine, past, call) or outcomes[call.place]
     for place, handed in past.handed.items():
-        outcomes[place] = Outcome(handed.text, handed.exit_code, handed.timed_out)
+        outcomes[place] = Outcome(handed.text, handed.exit_code, handed.timed_out, own=handed.own)
+    for asked in past.asked.values():
+        if asked.round == engine.core.round:
+            outcomes[asked.place] = engine.approvals.waiting(asked)
     results = Results(head, [], outcomes=outcomes, plan=past.plan, read=True)
     engine.results = results
     engine.end(results, interrupted=True)
+
+
+def _own_outcome(engine: Engine, past: Past, call: ToolCall) -> Outcome | None:
+    """What became of a call of a tool of ours whose words are lost; None where it is not ours, or was not
+    done because the run had ended."""
+    toolset, number = engine.toolset(call.name), past.edited.get(call.place)
+    if toolset is None:
+        return None
+    if number is None:
+        running = engine.controller.phase is Phase.RUNNING
+        ours = running and not isinstance(toolset, EditTool)
+        return Outcome(prompts.call_again_result(engine.tag), 1, own=True) if ours else None
+    if not isinstance(toolset, ContextTools):
+        return Outcome("", own=True)  # its receipt says it all
+    commit = past.commits[number]
+    # The calls of one reply are done in their order, so their events come in it as well.
+    earlier = [past.commits[past.edited[place]] for place in past.edited if place < call.place]
+    before = sum(commit.revision.source in CHANGING for commit in earlier)
+    told = sum(op.ok and f"context_{op.op}" in CHANGING for op in past.ops) > before
+    text = toolset.recalled(call, number, commit, told=told)
+    return Outcome(text, own=True, edited=True)
 
 
 def _close_round(engine: Engine, past: Past) -> None:

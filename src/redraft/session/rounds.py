@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from redraft.dialects import Call, Content
+from redraft.dialects.preserve import Approval
 from redraft.errors import SessionStateError
 from redraft.session.core import Judged
 
@@ -48,17 +49,22 @@ class Outcome:
         exit_code: 0 for success.
         timed_out: whether it was killed for taking too long.
         own: whether redraft itself answered the call.
+        approval: what the call waits for; None where it does not.
+        edited: whether the call was an edit that was applied, and `text` is its receipt.
     """
 
     text: str
     exit_code: int = 0
     timed_out: bool = False
     own: bool = False
+    approval: Approval | None = None
+    edited: bool = False
 
     @property
     def silent(self) -> bool:
-        """Whether it printed nothing and succeeded."""
-        return not (self.text.strip() or self.exit_code or self.timed_out)
+        """Whether it succeeded and printed nothing but a receipt."""
+        said = self.text.strip() and not self.edited
+        return not (said or self.exit_code or self.timed_out or self.approval)
 
 
 @dataclass(slots=True)
@@ -79,6 +85,7 @@ class Results:
         open: whether a `Round` is using it.
         read: whether the context file was read back.
         broken: places of the calls whose arguments may lack their end, though they can be read.
+        behind: places of the calls that stand behind results which the model made up.
     """
 
     head: Content
@@ -91,6 +98,7 @@ class Results:
     open: bool = False
     read: bool = False
     broken: tuple[int, ...] = ()
+    behind: tuple[int, ...] = ()
 
     def call(self, place: int) -> Call:
         """The call at that place of the reply."""
@@ -145,6 +153,35 @@ class Round:
         Raises:
             SessionStateError: the call is not of this round, or has its result already.
         """
+        results = self._awaiting(call)
+        results.outcomes[call.place] = Outcome(as_text(output), exit_code, timed_out)
+        self._engine.handed_in(results, call.place)
+
+    def pending(
+        self, call: ToolCall, asked: str = "", *, approval: str = "", output: object = ""
+    ) -> Approval:
+        """Do not run a call yet, since a person must approve it. Its result says that it waits; run it
+        later with `session.replay`, or refuse it with `session.reject`.
+
+        Args:
+            call: one of `calls`.
+            asked: what is to be approved, in one line; by default the call itself.
+            approval: the approval's id; by default one that is new.
+            output: what the result is to say beside that; by default that the call was not run.
+
+        Returns:
+            the approval.
+
+        Raises:
+            SessionStateError: the call is not of this round, or has its result already.
+            SettingsError: the id is in use, or has other characters than letters, digits and `.:/+-_`.
+        """
+        results = self._awaiting(call)
+        wanted = Approval(approval, asked)
+        return self._engine.approvals.ask(results, call, wanted, as_text(output))
+
+    def _awaiting(self, call: ToolCall) -> Results:
+        """The results that this call's is to join; raises `SessionStateError`."""
         results = self._results
         if results is None or call not in self.calls:
             raise SessionStateError(
@@ -155,8 +192,7 @@ class Round:
             raise SessionStateError(
                 f"call {call.id!r} has its result already; hand in one for each of `round.calls`."
             )
-        results.outcomes[call.place] = Outcome(as_text(output), exit_code, timed_out)
-        self._engine.handed_in(results, call.place)
+        return results
 
     def __enter__(self) -> Self:
         self._results = self._engine.begin()

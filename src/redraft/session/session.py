@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from redraft import prompts
 from redraft.budget import Phase
@@ -16,8 +17,11 @@ from redraft.errors import RewriteBudgetViolation, SessionStateError, SettingsEr
 from redraft.events import Event
 from redraft.models.overflow import overflow_of
 from redraft.policies import Policy
+from redraft.session.actions import late_tools
 from redraft.session.answers import Answer
-from redraft.session.assembly import Means, assemble, mirror_of
+from redraft.session.approvals import Approver
+from redraft.session.approving import Approving
+from redraft.session.assembly import Means, assemble, mirror_of, own_tools
 from redraft.session.beginning import (
     beginning_of,
     dialect_for,
@@ -27,25 +31,38 @@ from redraft.session.beginning import (
     profile_for,
     section_of,
 )
+from redraft.session.calling import calls_part
 from redraft.session.engine import Engine
 from redraft.session.facts import Facts
 from redraft.session.framing import fields_of, turns_of
+from redraft.session.overflows import (
+    closable,
+    incognito_interface,
+    must_leave_nothing,
+    overflow_for,
+)
+from redraft.session.past import past_of
 from redraft.session.resume import Resumption
-from redraft.session.rounds import Round
+from redraft.session.rounds import Round, ToolCall
+from redraft.session.schedule import Schedule
+from redraft.session.summarizers import Summarizer
 from redraft.session.terms import Terms
+from redraft.session.toolsets import EditTool
 from redraft.session.undoing import undo, undo_since
 from redraft.session.views import Views
 from redraft.settings import Settings
-from redraft.store import Journal, Opened, SQLiteJournal, VolatileJournal
+from redraft.store import Journal, Opened, Overflow, SQLiteJournal, VolatileJournal
+from redraft.store.memory_base import Memory
 from redraft.tokens import Meter, family_factor
 
 __all__ = ["Interface", "Session"]
 
-Interface = Literal["file", "tool", "both", "none"]
-"""How the model edits its context: the file, the `edit_context` tool, both, or not at all."""
+Interface = Literal["file", "tool", "both", "context-tools", "all", "none"]
+"""How the model edits its context: the file, the `edit_context` tool, both, the context tools on top of the
+pressure pass, all of these, or not at all."""
 
 
-class Session(Facts):
+class Session(Approving, Facts):
     """A conversation whose live context can be redrafted, safely.
 
     The loop of a person who calls the model themselves:
@@ -68,12 +85,14 @@ class Session(Facts):
     Args:
         messages: the conversation so far, in the wire format of `dialect`.
         tools: tool schemas in that format, sent with every request; they do not change during the
-            session.
+            session. On the fenced route they are in the format of Chat Completions, and the system
+            prompt describes them.
         model: the model's name: its window and how its tokens compare with ours.
         budget: tokens that a prompt may take; by default the model's window.
         window: the model's window in tokens, where the name does not say it.
         interface: how the model edits its context: `file`, `tool` (`edit_context`, for agents
-            without a shell), `both`, or `none`; by default `settings.interface`, the file.
+            without a shell), `both`, `context-tools` (`context_status` and its like, offered when they
+            are due), `all`, or `none`; by default `settings.interface`, the file.
         mode: `observe` judges every edit and yields the receipts, but changes nothing.
         gate: the rule on size for the model's edits; by default `settings.gate`.
         settings: all other numbers.
@@ -89,8 +108,23 @@ class Session(Facts):
         profile: the rules that a sent list must keep; by default those of the wire format and model.
         meter: how tokens are counted.
         journal: where everything is recorded; by default in memory.
+        overflow: where the originals go whose stubs stay in the context; by default beside a journal on
+            disk, else in memory.
+        incognito: leave no file of any kind, neither journal nor context file nor originals. What is
+            dropped cannot be read again, and its stub says so; `undo` brings it back while the session
+            lives. The interface is then `context-tools` where none is named that has no file.
         checks: further tests for the door.
         fallback: the policy that compacts when the model's own edits lose tokens.
+        policy: who compacts on schedule beside the model, or a name of `redraft.policies.SPECTRUM`; by
+            default nobody, and the pressure pass where there are the context tools. A name by which the
+            model decides (`self-compact`) brings its own tools.
+        policy_options: options of a policy that is named, as somebody would type them.
+        summarizer: who writes the summaries that policies and tools ask for: `ModelSummarizer(client)`, a
+            function, or `extractive`, the built-in one; by default that.
+        memory: what policies look things up in, or its file; by default nothing.
+        clock: seconds since the epoch, for the log of rotations.
+        approver: asked before each call whether it may run: None for yes, an `Approval` for a call that
+            is to wait for a person (see `pending`), a `Rejection` for no.
         on_event: called with every event.
         on_escalation: called when a rewrite cannot prove that it conserves.
         tag: what marks redraft's own words; by default four random hexadecimal digits.
@@ -128,13 +162,28 @@ class Session(Facts):
         profile: Profile | None = None,
         meter: Meter | None = None,
         journal: Journal | None = None,
+        overflow: Overflow | None = None,
+        incognito: bool = False,
         checks: Sequence[Check] = (),
         fallback: Policy | None = None,
+        policy: Policy | str | None = None,
+        policy_options: Mapping[str, str] | None = None,
+        summarizer: Summarizer | str | None = None,
+        memory: Memory | str | Path | None = None,
+        clock: Callable[[], float] = time.time,
+        approver: Approver | None = None,
         on_event: Callable[[Event], None] | None = None,
         on_escalation: Callable[[RewriteBudgetViolation], None] | None = None,
         tag: str | None = None,
     ) -> None:
         settings = settings or Settings()
+        if incognito:
+            must_leave_nothing(journal, overflow, path, memory)
+        schedule = Schedule.of(policy, policy_options, summarizer, memory, clock)
+        wanted = interface or schedule.interface
+        chosen = one_of("interface", wanted or settings.interface, get_args(Interface))
+        if incognito:
+            chosen = incognito_interface(wanted, settings)
         if isinstance(journal, SQLiteJournal) and not journal.blank:
             raise SessionStateError(
                 "this journal holds a session already; take it up with Session.resume(journal), or give "
@@ -143,9 +192,7 @@ class Session(Facts):
         terms = Terms(
             model=model,
             tag=tag or prompts.new_tag(),
-            interface=one_of(
-                "interface", interface or settings.interface, ("file", "tool", "both", "none")
-            ),
+            interface=chosen,
             observing=one_of("mode", mode, ("edit", "observe")) == "observe",
             gate=str(gate_of(gate or settings.gate)),
             name=name,
@@ -156,9 +203,19 @@ class Session(Facts):
             budget=budget,
             window=window,
             private=path is None,
+            started=clock(),
+            **schedule.values,
         )
         dialect = dialect_for(dialect, journal)
-        fields = fields_of(dialect, tools, parameters, own_tool=terms.has_tool)
+        own = own_tools(terms, dialect)
+        fields = fields_of(
+            dialect,
+            tools,
+            parameters,
+            own_tool=terms.has_tool,
+            own=own,
+            late=late_tools(terms),
+        )
         means = Means(
             journal=journal or VolatileJournal(),
             dialect=dialect,
@@ -166,15 +223,20 @@ class Session(Facts):
             profile=profile and profile_for(dialect, profile),
             checks=checks,
             fallback=fallback,
+            schedule=schedule,
+            approver=approver,
+            overflow=overflow or overflow_for(journal, incognito=incognito),
             on_event=on_event,
             on_escalation=on_escalation,
         )
-        self._closed = False
+        self._bodies = closable(means.overflow) if overflow is None else None
+        self._closed, self._schedule = False, schedule
         self._mirror = mirror_of(terms, Path(path) if path else None)
         try:
             if self._mirror:
                 terms = replace(terms, context_file=str(self._mirror.path))
-            terms = replace(terms, section=section_of(terms, steer or settings.steer))
+            calls = calls_part(dialect, tools, own_tool=terms.has_tool, own=own)
+            terms = replace(terms, section=section_of(terms, steer or settings.steer, calls))
             beginning = beginning_of(terms, means, fields)
             messages = turns_of(dialect, messages)
             live = beginning.live(messages)
@@ -191,6 +253,7 @@ class Session(Facts):
         self.tag = terms.tag
         self.observing = terms.observing
         self.interface = terms.interface
+        self._started = terms.started
         self._engine = engine
         self._core = engine.core
         self._controller = engine.controller
@@ -207,9 +270,16 @@ class Session(Facts):
         window: int | None = None,
         settings: Settings | None = None,
         path: str | Path | None = None,
+        overflow: Overflow | None = None,
         profile: Profile | None = None,
         checks: Sequence[Check] = (),
         fallback: Policy | None = None,
+        policy: Policy | str | None = None,
+        policy_options: Mapping[str, str] | None = None,
+        summarizer: Summarizer | str | None = None,
+        memory: Memory | str | Path | None = None,
+        clock: Callable[[], float] = time.time,
+        approver: Approver | None = None,
         on_event: Callable[[Event], None] | None = None,
         on_escalation: Callable[[RewriteBudgetViolation], None] | None = None,
         notice: str = "",
@@ -230,13 +300,20 @@ class Session(Facts):
                 context changes.
             path: another directory for the context file; the system prompt then names the new place,
                 so the server reads everything anew.
-            profile, checks, fallback, on_event, on_escalation: as for a new session.
+            overflow: where its originals are, if not beside its journal.
+            profile, checks, fallback, approver, on_event, on_escalation, clock: as for a new session.
+            policy, policy_options, summarizer, memory: in place of what the session had. A policy that no
+                name and options make must be given again, and so must a summarizer that is a model
+                (else the built-in one summarizes) and a memory that is not named by its file.
             notice: a line for the model, which it reads with the next result.
 
         Raises:
             ContextFileError: the context file cannot be made at its place.
             JournalError: the journal cannot be read or written, or holds no session.
         """
+        past = past_of(journal)
+        old = Terms.of(past.values)
+        schedule = Schedule.of(policy, policy_options, summarizer, memory, clock, old=old)
         means = Means(
             journal=journal,
             dialect=journal.dialect,
@@ -244,12 +321,18 @@ class Session(Facts):
             profile=profile and profile_for(journal.dialect, profile),
             checks=checks,
             fallback=fallback,
+            schedule=schedule,
+            approver=approver,
+            overflow=overflow or overflow_for(journal),
             on_event=on_event,
             on_escalation=on_escalation,
         )
         session = cls.__new__(cls)
-        session._closed, session._mirror = False, None
-        resumption = Resumption(journal, means, settings=settings, budget=budget, window=window)
+        session._bodies = closable(means.overflow) if overflow is None else None
+        session._closed, session._mirror, session._schedule = False, None, schedule
+        resumption = Resumption(
+            journal, means, past, settings=settings, budget=budget, window=window
+        )
         try:
             session._mirror = resumption.mirror(Path(path) if path else None)
             engine = resumption.engine(notice)
@@ -375,6 +458,31 @@ class Session(Facts):
         said = self._edits.by_tool(arguments)
         return self._views.receipt(said if isinstance(said, str) else self._edits.line(said))
 
+    def context_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Do what one call of a context tool asks for, or of a tool that the policy brings, and answer it.
+
+        For frameworks that run tools themselves; `round` does this on its own. Call it before the call's
+        own round is given to `view`.
+
+        Args:
+            name: the tool's name, such as `context_drop`, `read_overflow` or `memory_fetch`.
+            arguments: the call's arguments.
+
+        Raises:
+            SettingsError: the session has no such tool.
+        """
+        self._must_be_open()
+        tools = self._engine.toolset(name)
+        if tools is None or isinstance(tools, EditTool):
+            raise SettingsError(
+                f"this session has no context tool {name!r}; set it up with interface='context-tools' or "
+                "'all', and name one of redraft.tools.CONTEXT_TOOLS, or with a policy that brings the tool."
+            )
+        said = tools.answer(ToolCall("", name, arguments, 0), plan=0, spans=())
+        owed = said.judged if said.owed else None
+        text = said.text if owed is None else self._edits.line(owed)
+        return self._views.receipt(text) if said.own else text
+
     def undo_since(self, revision: int) -> Receipt:
         """Take back every revision after that one, as one revision: the context as it was then, with
         what was said since.
@@ -414,11 +522,15 @@ class Session(Facts):
         if strangers:
             named = ", ".join(map(str, strangers))
             raise SettingsError(f"no turn has the number {named}; see `session.live.turns`.")
-        self._core.pin(self._core.live.pins.union(numbers))
+        board = self._core.board
+        for number in numbers:
+            text = next(turn.content.text for turn in self.live.turns if turn.number == number)
+            board = board.add("user", [number], text)
+        self._core.pin(board)
 
     def unpin(self, *numbers: int) -> None:
-        """Let turns be edited again."""
-        self._core.pin(self._core.live.pins.difference(numbers))
+        """Let turns be edited again, whether a person or the model pinned them."""
+        self._core.pin(self._core.board.remove("user", numbers).remove("model", numbers))
 
     # -- the end ---------------------------------------------------------------------------------
 
@@ -442,17 +554,13 @@ class Session(Facts):
         self._core.tell(event)
 
     def close(self) -> None:
-        """Remove the context file. The session's record stays readable."""
+        """Remove the context file, and close a memory that the session opened. The record stays."""
         self._closed = True
+        self._schedule.close()
         if self._mirror is not None:
             self._mirror.close()
-
-    def _must_be_open(self) -> None:
-        if self._closed:
-            raise SessionStateError(
-                "the session is closed; its record can be read, and Session(session.messages, ...) "
-                "goes on from where it stands."
-            )
+        if self._bodies is not None:
+            self._bodies.close()
 
     def __enter__(self) -> Self:
         return self

@@ -10,6 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from redraft.budget import FreeRounds, Phase, Rollbacks
+from redraft.session.context_tools import ContextTools
+from redraft.session.offers import Offers
 from redraft.store import Stated
 from redraft.tokens import Calibration
 
@@ -22,7 +24,8 @@ __all__ = ["restate", "stated"]
 def stated(engine: Engine) -> Stated:
     """What `engine` and its parts remember beside the turns."""
     core, controller, edits = engine.core, engine.controller, engine.edits
-    calibration = core.calibration
+    calibration, offers = core.calibration, offers_of(engine)
+    offered = {} if offers is None else offers.values()
     return Stated(
         round=core.round,
         limit=core.limit,
@@ -40,6 +43,7 @@ def stated(engine: Engine) -> Stated:
         grew=edits._grew,
         free_rounds=engine._free_rounds.running,
         notices=tuple(controller.notices),
+        **offered,
     )
 
 
@@ -59,3 +63,17 @@ def restate(engine: Engine, state: Stated) -> None:
     controller._losses = state.losses
     engine.edits._grew = state.grew
     engine._free_rounds = FreeRounds(state.free_rounds)
+    offers = offers_of(engine)
+    if offers is not None:
+        offers.recall(
+            exchange=state.exchange,
+            began=state.began,
+            offered=state.offered,
+            reminded=state.reminded,
+        )
+
+
+def offers_of(engine: Engine) -> Offers | None:
+    """When the context tools are offered; None where a session has none."""
+    found = (own.offers for own in engine.toolsets if isinstance(own, ContextTools))
+    return next(found, None)

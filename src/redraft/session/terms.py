@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
+from redraft.budget import DEFAULT_WINDOW, window_of
 from redraft.errors import JournalError
 from redraft.settings import Settings
 from redraft.store import SQLiteJournal
 
-__all__ = ["Terms", "recorded_terms"]
+__all__ = ["ACTION_POLICIES", "FILE_INTERFACES", "Terms", "recorded_terms"]
+
+ACTION_POLICIES = ("fold", "offload-and-retrieve", "self-compact")
+"""The policies that are tools by which the model acts; see `redraft.session.actions`."""
+
+FILE_INTERFACES = ("file", "both", "all")
+"""The interfaces with a context file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,12 @@ class Terms:
         context_file: the file's path, as the system prompt names it; "" for none.
         private: whether the file's directory is a temporary one of the session's own.
         lent: whether it still belongs to the session that this one was forked from.
+        policy: the scheduled policy's name; "" for none.
+        policy_options: what it was made with, as somebody would type it; None for one that no options
+            make, so that it must be given again.
+        summarizer: who summarizes: `extractive`, `own` or a model's name; "" for the built-in one.
+        memory: the memory's file; "" for none, or one that must be given again.
+        started: when the session began, in seconds since the epoch; 0 where nobody noted it.
     """
 
     model: str
@@ -51,16 +64,40 @@ class Terms:
     context_file: str = ""
     private: bool = False
     lent: bool = False
+    policy: str = ""
+    policy_options: Mapping[str, str] | None = field(default_factory=dict)
+    summarizer: str = ""
+    memory: str = ""
+    started: float = 0.0
 
     @property
     def has_file(self) -> bool:
         """Whether there is a context file."""
-        return self.interface in ("file", "both")
+        return self.interface in FILE_INTERFACES
 
     @property
     def has_tool(self) -> bool:
         """Whether the model has the tool `edit_context`."""
-        return self.interface in ("tool", "both") and not self.observing
+        return self.interface in ("tool", "both", "all") and not self.observing
+
+    @property
+    def has_context_tools(self) -> bool:
+        """Whether the model is offered the context tools when they are due."""
+        return self.interface in ("context-tools", "all") and not self.observing
+
+    @property
+    def has_actions(self) -> bool:
+        """Whether the model has the tools of a policy by which it acts itself."""
+        return self.policy in ACTION_POLICIES and not self.observing
+
+    @property
+    def span(self) -> int:
+        """Tokens of the model's window, or of the budget where that is smaller."""
+        wanted = self.settings.budget if self.budget is None else self.budget
+        known = self.settings.window if self.window is None else self.window
+        if known is None:
+            known = window_of(self.model) or DEFAULT_WINDOW
+        return known if wanted is None else min(wanted, known)
 
     def values(self) -> dict[str, Any]:
         """As plain values."""
@@ -73,7 +110,7 @@ class Terms:
         Raises:
             JournalError: something is missing.
         """
-        known = {field.name for field in fields(cls)}
+        known = {one.name for one in fields(cls)}
         given = {name: value for name, value in values.items() if name in known}
         try:
             return cls(**{**given, "settings": _settings(values["settings"])})
@@ -94,7 +131,7 @@ def recorded_terms(journal: SQLiteJournal) -> Terms:
 
 
 def _settings(values: Mapping[str, Any]) -> Settings:
-    known = {field.name for field in fields(Settings)}
+    known = {one.name for one in fields(Settings)}
     given: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
         for name, value in values.items()

@@ -23,11 +23,14 @@ class Said:
         judged: what the door said of the revision that it proposed; None where it proposed none.
         owed: whether the receipt is to stand in the newest result of the round; where it is not, `text`
             says what became of the edit.
+        own: whether the words are redraft's; where they are a tool's or a model's, they are capped,
+            escaped and counted like any output.
     """
 
     text: str = ""
     judged: Judged | None = None
     owed: bool = True
+    own: bool = True
 
 
 class Toolset(Protocol):

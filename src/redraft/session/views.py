@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redraft.budget import Phase
-from redraft.context import digest
+from redraft.context import digest, void
 from redraft.dialects import Content, Native
 from redraft.errors import SessionStateError
 from redraft.events import StartedOver
+from redraft.session.action_compact import CompactTool
 from redraft.session.beginning import Beginning
 from redraft.session.edits import plan_tokens
 from redraft.session.engine import Engine
 from redraft.session.framing import alike, must_follow, taken_apart, turns_of
 from redraft.session.history import ClientHistory, Known
 from redraft.session.past import Past
+from redraft.session.stating import offers_of
 from redraft.session.window import Look
 from redraft.store import Seen
 
@@ -70,7 +72,12 @@ class Views:
         engine, dialect = self._engine, self._beginning.dialect
         engine.must_be_settled()
         messages, fields, place = taken_apart(dialect, body)
-        live, beginning = engine.core.live, self._beginning.sending(fields, place)
+        offers = offers_of(engine)
+        given = fields if offers is None else offers.among(fields)
+        for toolset in engine.toolsets:
+            if isinstance(toolset, CompactTool):
+                given = toolset.among(given)
+        live, beginning = engine.core.live, self._beginning.sending(given, place)
         if not self.blank:
             must_follow(dialect, live.frame.fields, body)
             frame = beginning.frame(live)
@@ -88,6 +95,8 @@ class Views:
         if not messages:
             raise SessionStateError("there is nothing to ask yet; give the client's messages.")
         self._take(messages, prompt_tokens)
+        if not control:
+            self._close_the_round()
         request = engine.request(control=control, headers=False)
         if request is None:
             raise SessionStateError(
@@ -169,11 +178,19 @@ class Views:
             for at, content in enumerate(contents)
             if content.role == "tool" and content.text in self._receipts
         ]
+        engine.stand_in(contents)
         engine.append_dressed(contents, own, plan=0 if judged is None else plan)
         self._joined = True
         core.end_round()
         self._receipts.clear()
         self._mind_the_phase(contents)
+
+    def _close_the_round(self) -> None:
+        """Where the client asks while calls have no result, and the server may not be asked to drop void
+        reasoning: let the round end here, so that such reasoning can be taken out of it."""
+        core, live = self._engine.core, self._engine.core.live
+        if live.open_at < len(live.turns) and not core.observe and void(live.outgoing):
+            core.stand_in(self._engine.wire.stood_in(live.outgoing))
 
     def _plan(self, contents: Sequence[Content]) -> tuple[int, bool]:
         """What an edit by these turns cost, as rationale and command, and whether a call named the

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from redraft.context import Live, Turn
-from redraft.dialects import Frame, Native, Profile, check, repair
+from redraft.dialects import Content, Frame, Native, Profile, check, repair
+from redraft.dialects.frames import CONTINUE
 from redraft.store import Mended
 
 __all__ = ["Wire"]
@@ -56,19 +59,26 @@ class Wire:
         self.mended = _mended(joined, sent)
         return {**body, name: list(sent)}
 
-    def resume(self, turns: tuple[Turn, ...], joined: list[Native], mended: Mended | None) -> None:
+    def resume(self, live: Live, size: int, mended: Mended | None) -> None:
         """Go on from what another process sent last, so that what it sent is sent again as it was.
 
         Args:
-            turns: the turns that it sent.
-            joined: what they join to.
-            mended: how that was mended.
+            live: what it sent, and the results that stood in for missing ones behind it.
+            size: how many turns it sent.
+            mended: how what they join to was mended.
         """
-        sent = list(joined)
+        sent = replace(live, turns=live.turns[:size])
+        self._sent = sent.body().get(live.dialect.turns_field, [])
         if mended is not None:
-            sent[mended.start : mended.end] = mended.natives
-        self._turns, self._joined, self._sent = turns, joined, sent
-        self.mended = mended
+            self._sent[mended.start : mended.end] = mended.natives
+        self.stands_for(live)
+
+    def stands_for(self, live: Live) -> None:
+        """Take the last list that was sent for what `live` joins to: it holds the turns as they were sent,
+        and `stood_in` behind them."""
+        self._turns = live.turns
+        self._joined = live.body().get(live.dialect.turns_field, [])
+        self.mended = _mended(self._joined, self._sent)
 
     def _ruled(self, frame: Frame) -> Profile:
         return self._rules if isinstance(self._rules, Profile) else self._rules(frame)
@@ -92,6 +102,35 @@ class Wire:
         """The list that was sent last."""
         return list(self._sent)
 
+    def stood_in(
+        self, live: Live, more: Sequence[Content] = (), *, sent: bool = False
+    ) -> list[Content]:
+        """What a request for `live` held that nobody had said, as the turns that it is once the model has
+        answered, for it speaks behind them: results for calls that have none, and words behind words
+        of its own.
+
+        Args:
+            live: what was sent.
+            more: what came behind it since. A call that is answered there has its result.
+            sent: whether it was what was sent last, and is followed by these turns.
+        """
+        rule, name = self.profile.pairing, live.dialect.turns_field
+        found: list[Content] = []
+        for content, places in _open_calls([turn.content for turn in live.turns], more):
+            natives = live.dialect.join(Frame(), [content])[name]
+            made = rule.mend(natives) if rule is not None else natives
+            given = [one for one in live.dialect.split({name: made})[1] if one.role == "tool"]
+            if len(given) == len(content.calls):
+                found += [replace(given[at], answers=content.calls[at].id) for at in places]
+        return found + (self._end_of(live) if sent else [])
+
+    def _end_of(self, live: Live) -> list[Content]:
+        """The words that were put in at the end of the list that was sent."""
+        if not self._sent or not self._joined or self._sent[-1] is self._joined[-1]:
+            return []
+        last = live.dialect.split({live.dialect.turns_field: self._sent[-1:]})[1]
+        return [one for one in last[-1:] if one.role == "user" and one.text == CONTINUE]
+
     def preview(self, live: Live) -> list[Native]:
         """The messages of the next request for `live`, as far as `live` goes: calls that wait for their
         results stay as they are, and nothing stands behind the newest words, though a request must end
@@ -102,8 +141,10 @@ class Wire:
         if live.open_at < len(live.turns):
             cut = self.profile.boundary(messages, cut)
         shown = self._extend(messages[:cut])[0] + messages[cut:]
-        ends = (at for at, native in enumerate(shown, 1) if messages and native is messages[-1])
-        return shown[: next(ends, len(shown))]
+        known = set(map(id, messages))
+        places = [at for at, native in enumerate(shown, 1) if id(native) in known]
+        whole = not messages or all(native is not messages[-1] for native in shown)
+        return shown if whole else shown[: places[-1]]
 
     def _extend(self, messages: list[Native]) -> tuple[list[Native], list[Mark]]:
         """What to send for `messages`, from what was sent before as far as that goes."""
@@ -121,6 +162,13 @@ class Wire:
         sent = None if head is None else self._mended(head, messages[end:])
         if head is None or sent is None:
             return list(repair(messages, self.profile)), [(0, 0)]
+        if head and start < end < len(messages) and head[-1] is not messages[end - 1]:
+            # Something was put in at the very end, maybe since the list ended there, which it does
+            # not: then it is no boundary.
+            whole = self._mended(self._sent[:kept], messages[start:])
+            last = len(head) - 1
+            if whole and whole[kept:last] == head[kept:last] and whole[last:][:1] != head[last:]:
+                return whole, marks
         return sent, marks + ([(end, len(head))] if end > marks[-1][0] else [])
 
     def _seam(self, common: int) -> Mark:
@@ -155,6 +203,25 @@ class Wire:
         known = set(map(id, before[at:]))
         self.reread = sum(turn.tokens for turn in now[at:] if id(turn) in known) if known else 0
         self._turns = now
+
+
+def _open_calls(
+    contents: Sequence[Content], more: Sequence[Content]
+) -> Iterator[tuple[Content, list[int]]]:
+    """The turns in `contents` with calls that have no result, neither there nor in `more`, and the places
+    of these calls. A result behind the next use of an id belongs to that."""
+    waiting: dict[str, list[tuple[Content, int]]] = {}
+    for content in (*contents, *more):
+        for name in {call.id for call in content.calls}:
+            waiting[name] = []
+        for at, call in enumerate(content.calls):
+            waiting[call.id].append((content, at))
+        if content.role == "tool" and waiting.get(content.answers or ""):
+            del waiting[content.answers or ""][0]
+    places: dict[int, list[int]] = {}
+    for content, at in chain.from_iterable(waiting.values()):
+        places.setdefault(id(content), []).append(at)
+    return ((one, sorted(places[id(one)])) for one in contents if id(one) in places)
 
 
 def _mended(joined: Sequence[Native], sent: Sequence[Native]) -> Mended | None:

@@ -4,7 +4,9 @@ from redraft.store.base import (
     Account,
     Answered,
     Appended,
+    Asked,
     Committed,
+    Decided,
     EditSpan,
     Entry,
     Handed,
@@ -27,8 +29,10 @@ from redraft.store.citing import Spill, citations, spills_of
 from redraft.store.diffs import RevisionDiff, RevisionInfo, TurnDiff, diff, revisions
 from redraft.store.forks import fork
 from redraft.store.journal import SQLiteJournal
+from redraft.store.memory import Memory, SQLiteMemory, StateStore
 from redraft.store.overflow import IncognitoOverflow, Overflow, Pruned, VolatileOverflow
 from redraft.store.overflow_file import SQLiteOverflow
+from redraft.store.pruning import cited_in, prune_overflow
 from redraft.store.reader import Logged, Recorded, Tail
 from redraft.store.replay import Input, MarkedEdit, edits, inputs, versions
 from redraft.store.runs import (
@@ -46,7 +50,9 @@ __all__ = [
     "Account",
     "Answered",
     "Appended",
+    "Asked",
     "Committed",
+    "Decided",
     "EditSpan",
     "Entry",
     "Handed",
@@ -56,6 +62,7 @@ __all__ = [
     "Journal",
     "Logged",
     "MarkedEdit",
+    "Memory",
     "Mended",
     "Opened",
     "Output",
@@ -70,11 +77,13 @@ __all__ = [
     "RevisionInfo",
     "RunInfo",
     "SQLiteJournal",
+    "SQLiteMemory",
     "SQLiteOverflow",
     "Seen",
     "Sent",
     "Spill",
     "Started",
+    "StateStore",
     "Stated",
     "Tail",
     "Told",
@@ -82,6 +91,7 @@ __all__ = [
     "VolatileJournal",
     "VolatileOverflow",
     "citations",
+    "cited_in",
     "diff",
     "edits",
     "find_run",
@@ -90,6 +100,7 @@ __all__ = [
     "inputs",
     "list_runs",
     "new_run",
+    "prune_overflow",
     "revisions",
     "run_info",
     "runs_home",

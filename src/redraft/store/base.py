@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from redraft.context import Commit, Refusal, Row, Turn
 from redraft.dialects import Content, Frame, Native, Usage
 from redraft.events import Event
+from redraft.tools import PinBoard
 
 __all__ = [
     "Account",
     "Answered",
     "Appended",
+    "Asked",
     "Committed",
+    "Decided",
     "EditSpan",
     "Entry",
     "Handed",
@@ -113,6 +116,7 @@ class Handed:
         text: the output as it came.
         exit_code: the command's exit code, 0 for success.
         timed_out: whether the command was killed for taking too long.
+        own: whether they are redraft's own words.
     """
 
     round: int
@@ -120,6 +124,61 @@ class Handed:
     text: str
     exit_code: int = 0
     timed_out: bool = False
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A call waits for a person's approval: it was not run, and its result says so. What is approved is
+    the call as it stands here, whatever becomes of its turn.
+
+    Attributes:
+        round: the round's number.
+        place: the call's place in its turn.
+        id: names the approval.
+        asked: what is to be approved.
+        answers: the call's id.
+        tool: the tool's name.
+        arguments: the arguments, parsed.
+        text: what the result says beside that it waits.
+    """
+
+    round: int
+    place: int
+    id: str
+    asked: str
+    answers: str
+    tool: str
+    arguments: Mapping[str, Any]
+    text: str = ""
+
+
+Decision = Literal["granted", "begun", "done", "rejected"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What became of an approval.
+
+    Attributes:
+        id: names it.
+        state: `granted` (the call may be run), `begun` (it is being run), `done` (its result is there),
+            or `rejected`. With the last two it waits no more.
+        text: the result as it came, or the reason of a rejection.
+        exit_code: the command's exit code, 0 for success.
+        timed_out: whether the command was killed for taking too long.
+    """
+
+    id: str
+    state: Decision
+    text: str = ""
+    exit_code: int = 0
+    timed_out: bool = False
+
+    @property
+    def settles(self) -> bool:
+        """Whether nothing is waited for any more."""
+        return self.state in ("done", "rejected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +249,15 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """Which turns are pinned from here on, by number, beside the prefix."""
+    """Which turns are pinned from here on, beside the prefix.
+
+    Attributes:
+        numbers: the turns.
+        board: the pins with their owners; None in a journal of before these were written down.
+    """
 
     numbers: frozenset[int]
+    board: PinBoard | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +351,11 @@ class Stated:
         grew: growing edits since one that shrank.
         free_rounds: free rounds running that did not shrink the context.
         notices: what waits to be told in the next result.
+        exchange: the number of the turn that ended the exchange before this one, 0 for none; -1 before
+            the first request.
+        began: the number of the round before this exchange's first.
+        offered, reminded: whether the context tools are offered, and whether the model was reminded of
+            them in this exchange.
     """
 
     round: int
@@ -304,6 +374,10 @@ class Stated:
     grew: int = 0
     free_rounds: int = 0
     notices: tuple[str, ...] = ()
+    exchange: int = -1
+    began: int = 0
+    offered: bool = False
+    reminded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +398,9 @@ Entry = (
     Account
     | Answered
     | Appended
+    | Asked
     | Committed
+    | Decided
     | Handed
     | Held
     | Opened

@@ -33,7 +33,9 @@ from redraft.store.base import (
     Account,
     Answered,
     Appended,
+    Asked,
     Committed,
+    Decided,
     EditSpan,
     Entry,
     Handed,
@@ -52,6 +54,7 @@ from redraft.store.base import (
     Told,
 )
 from redraft.store.encoding import References, Values, known
+from redraft.tools import PinBoard
 
 __all__ = ["Decoder", "receipt_of"]
 
@@ -77,7 +80,9 @@ class Decoder:
             "account": lambda values: Account(_made(Row, values)),
             "answered": _answered,
             "appended": self._appended,
+            "asked": self._asked,
             "committed": self._committed,
+            "decided": self._decided,
             "handed": lambda values: _made(Handed, values, text=refs.load_value(values["text"])),
             "held": self._held,
             "opened": lambda values: Opened(refs.load_value(values["values"])),
@@ -122,7 +127,8 @@ class Decoder:
         turns, head = self._turns(values), values["head"]
         empty = self._empty(frame, tokens)
         if self.live is not None:  # numbers only grow, whatever became of their turns
-            empty = replace(empty, next_number=self.live.next_number)
+            known = self.live.next_number, self.live.settled
+            empty = replace(empty, next_number=known[0], settled=known[1])
         made = _marks(values)
         self.live = replace(with_appended(empty, turns, made), head=head)
         return Started(frame, turns, head, tokens, made)
@@ -139,9 +145,15 @@ class Decoder:
         return Released()
 
     def _pinned(self, values: Values) -> Pinned:
-        numbers = frozenset(values["numbers"])
+        numbers, pins = frozenset(values["numbers"]), values.get("board")
         self.live = replace(self._need(), pins=numbers)
-        return Pinned(numbers)
+        return Pinned(numbers, None if pins is None else PinBoard.from_values(pins))
+
+    def _decided(self, values: Values) -> Decided:
+        decided = _made(Decided, values, text=self._refs.load_value(values["text"]))
+        if decided.settles and self.live is not None:
+            self.live = self.live.settle(decided.id)
+        return decided
 
     def _rehomed(self, values: Values) -> Rehomed:
         live, new = self._need(), self._turns(values)
@@ -207,6 +219,10 @@ class Decoder:
         why = values["violation"]
         violation = None if why is None else RewriteBudgetViolation(why)
         return Refusal(receipt_of(values["receipt"]), self._revision(values["revision"]), violation)
+
+    def _asked(self, values: Values) -> Asked:
+        load = self._refs.load_value
+        return _made(Asked, values, arguments=load(values["arguments"]), text=load(values["text"]))
 
     def _held(self, values: Values) -> Held:
         return Held(tuple(self._refs.load_content(key) for key in values["contents"]))

@@ -13,7 +13,9 @@ from redraft.store.base import (
     Account,
     Answered,
     Appended,
+    Asked,
     Committed,
+    Decided,
     Entry,
     Handed,
     Held,
@@ -45,7 +47,9 @@ _KINDS: Mapping[type[Any], str] = {
     Account: "account",
     Answered: "answered",
     Appended: "appended",
+    Asked: "asked",
     Committed: "committed",
+    Decided: "decided",
     Handed: "handed",
     Held: "held",
     Opened: "opened",
@@ -147,10 +151,14 @@ def encode(entry: Entry, refs: References) -> Values:
             return _committed(entry, refs)
         case Refused():
             return _refused(entry, refs)
-        case Handed() | Output():
+        case Handed() | Output() | Decided():
             return {**flat(entry), "text": refs.value(entry.text)}
+        case Asked():
+            bodies = {"arguments": refs.value(dict(entry.arguments)), "text": refs.value(entry.text)}
+            return {**flat(entry), **bodies}
         case Pinned():
-            return {"numbers": sorted(entry.numbers)}
+            board = {} if entry.board is None else {"board": entry.board.as_values()}
+            return {"numbers": sorted(entry.numbers), **board}
         case Rehomed():
             return _rehomed(entry, refs)
         case Released():

@@ -11,6 +11,8 @@ from redraft.errors import JournalError
 from redraft.store.base import Account, Committed, Entry, Opened, Stated, Told
 from redraft.store.files import JOURNAL
 from redraft.store.journal import SQLiteJournal
+from redraft.store.overflow_file import OVERFLOW, SQLiteOverflow
+from redraft.store.pruning import cited_in
 from redraft.store.reader import Tail
 from redraft.store.summary import SUMMARY
 
@@ -69,7 +71,25 @@ def _copied(source: SQLiteJournal, directory: Path, last: int, at: int | None) -
         copy.extend(entries())
         known = {name: value for name, value in source.meta().items() if name not in SUMMARY}
         copy.set_meta(**{**known, "forked_from": source.directory.name, "forked_at": at})
-        return count
+    adopted(source.directory, directory)
+    return count
+
+
+def adopted(source: Path, directory: Path) -> None:
+    """Take over the bodies of the overflow store that a fork's context cites, or could after an undo.
+
+    Raises:
+        OverflowStoreError: one of the stores cannot be used.
+    """
+    if not (source / OVERFLOW).is_file():
+        return
+    with SQLiteJournal(directory, write=False) as copy:
+        cited = cited_in(copy.entries())
+    with (
+        SQLiteOverflow(source / OVERFLOW) as old,
+        SQLiteOverflow(directory / OVERFLOW) as new,
+    ):
+        new.adopt(old, cited)
 
 
 def _end(tail: Tail, at: int | None) -> int:

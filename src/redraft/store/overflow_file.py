@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from redraft.dialects.stubs import DISK, body_bytes, body_id
-from redraft.errors import OverflowStoreError
+from redraft.errors import OverflowDamagedError, OverflowMissingError, OverflowStoreError
 from redraft.store.overflow import GRACE, Pruned, closure, damaged, only, read_body
 from redraft.store.packing import packed, unpacked
 from redraft.store.transactions import transaction
@@ -127,7 +127,8 @@ class SQLiteOverflow:
         """
         cites = other.citing()
         for name in sorted(closure(names, cites)):
-            with contextlib.suppress(LookupError):  # it was incognito, or is from another session
+            # One may be from another session, or damaged: then reading it here says the same.
+            with contextlib.suppress(OverflowMissingError, OverflowDamagedError):
                 self.put(other.read(name), cites.get(name, ()))
 
     # -- out -------------------------------------------------------------------------------------
