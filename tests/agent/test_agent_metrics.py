@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from redraft.agent import Collector, CommandEnded, Metrics, Prodded, RequestRefused
 from redraft.events import (
+    ContextOps,
     EditJudged,
     Escalated,
     Event,
@@ -74,6 +75,7 @@ def test_a_run_in_figures() -> None:
         output_tokens=16,
         edits={"applied": 1},
         prods=1,
+        harness={"total_tokens": 736, "context_ops": ContextOps().as_dict()},
     )
 
 

@@ -27,6 +27,7 @@ def family(root: type[errors.RedraftError]) -> Iterator[type[errors.RedraftError
 
 
 EXPECTED = {
+    "ApprovalError": 2,
     "BudgetError": 2,
     "ContextFileError": 4,
     "ContextOverflowError": 3,

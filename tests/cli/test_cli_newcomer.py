@@ -150,5 +150,5 @@ def test_ctrl_c_says_how_to_go_on_and_that_works(tmp_path: Path) -> None:
 
 def test_the_options_of_resume_say_that_what_is_not_given_stays() -> None:
     shown = " ".join(redraft("resume", "--help").out.split())
-    assert shown.count("Default: as it was.") == 7
+    assert shown.count("Default: as it was.") == 9
     assert "Default: 200" not in shown

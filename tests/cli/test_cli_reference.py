@@ -15,6 +15,11 @@ from redraft.cli.reference import reference
 ROOT = Path(__file__).parents[2]
 COMMANDS: dict[str, Any] = {"": typer.main.get_command(app)}
 COMMANDS |= COMMANDS[""].commands
+COMMANDS |= {
+    f"{name} {below}": command
+    for name, group in COMMANDS[""].commands.items()
+    for below, command in getattr(group, "commands", {}).items()
+}
 
 
 def test_the_reference_is_up_to_date() -> None:
@@ -30,7 +35,7 @@ def test_every_command_and_every_option_says_what_it_is_for(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str) -> None:
-    done = redraft(*filter(None, [name]), "--help")
+    done = redraft(*name.split(), "--help")
     assert (done.code, done.err) == (0, "")
     for item in COMMANDS[name].params:
         assert item.opts[0] in done.out or item.param_type_name == "argument"

@@ -2,7 +2,7 @@
 
 from redraft.agent.agent import Agent
 from redraft.agent.bash import BASH
-from redraft.agent.costs import ModelCall, RunCost, run_cost
+from redraft.agent.costs import ModelCall, OutsideCall, RunCost, run_cost
 from redraft.agent.metrics import Collector, Metrics, collected, metrics_of
 from redraft.agent.result import RunResult, RunStatus
 from redraft.events import CommandEnded, CommandStarted, Prodded, RequestRefused
@@ -15,6 +15,7 @@ __all__ = [
     "CommandStarted",
     "Metrics",
     "ModelCall",
+    "OutsideCall",
     "Prodded",
     "RequestRefused",
     "RunCost",

@@ -9,11 +9,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from redraft import prompts
 from redraft.agent.bash import BASH, LONGEST, read_command
 from redraft.agent.metrics import Collector
 from redraft.agent.result import RunResult, RunStatus
 from redraft.agent.texts import mended, usable_text
 from redraft.budget import Phase
+from redraft.dialects.fenced import Fenced
+from redraft.dialects.fenced_calls import elsewhere, spoken, unthought
 from redraft.errors import DialectError, ModelReplyError, SandboxError, SessionStateError
 from redraft.events import (
     CommandEnded,
@@ -28,12 +31,16 @@ from redraft.events import (
 )
 from redraft.models import Model
 from redraft.models.overflow import overflow_of
+from redraft.policies import Policy
 from redraft.prompts import agent as words
 from redraft.sandbox import Sandbox
-from redraft.session import Interface, Round, Session, ToolCall
+from redraft.session import Approver, Interface, Session, ToolCall
+from redraft.session.rounds import Outcome
+from redraft.session.summarizers import EXTRACTIVE, OWN, ModelSummarizer, Summarizer
 from redraft.session.terms import recorded_terms
 from redraft.settings import Settings
 from redraft.store import Journal, SQLiteJournal
+from redraft.store.memory_base import Memory
 
 __all__ = ["Agent"]
 
@@ -46,6 +53,14 @@ _PRODS = 3
 _MANY_FREE = 20
 """Free rounds that every run may have; a long one may have as many as steps. Growing and shrinking in
 turn is free for ever by the rule on free rounds, and every round costs a model call."""
+
+_NOTICES: Mapping[str, Callable[[str], str]] = {
+    "broken-off": words.broken_off_notice,
+    "empty": words.empty_reply_notice,
+    "made-up": prompts.forged_reply_notice,
+    "unfenced": prompts.elsewhere_notice,
+}
+"""What the model is told of a reply that is no use, by what is wrong with it."""
 
 _ANSWERED = (RunStatus.FINISHED, RunStatus.STOPPED)
 
@@ -67,14 +82,23 @@ class Agent:
         budget: tokens that a prompt may take; by default `settings.budget`, else the model's window.
         window: the model's window in tokens, where its name does not say it.
         interface: how the model edits its context; `none` for a run that only appends.
-        settings: all other numbers.
+        settings: all other numbers. With `tool_calls="fenced"` the model writes its calls as text.
         steer: a sentence of strategy on when and how to edit.
         max_steps: steps of this run; by default `settings.max_steps`.
         parameters: further request fields, e.g. `temperature`.
+        policy: who compacts on schedule beside the model, or its name (`redraft.policies.POLICIES`).
+        policy_options: options of a policy that is named, as somebody would type them.
+        summarizer: who writes the summaries that it asks for: `own` (default), the model of the run;
+            `extractive`, the built-in one; or any other.
+        memory: what it looks things up in, or its file.
+        approver: asked before each call whether it may run: None for yes, an `Approval` for a call that
+            is to wait for a person, a `Rejection` for no. Where a call waits, the run ends with the status
+            `waiting`, and is taken up again once that is decided (`Session.approve`, `Session.reject`).
         on_event: called with every event of the session and of the agent, in order.
         journal: where everything is recorded, for `resume`; by default in memory. It stays the caller's
             to close.
         path: the directory for the context file; by default a private temporary one.
+        incognito: leave no file of any kind; see `redraft.Session`.
 
     Raises:
         BudgetError: the budget leaves no room for what must be sent.
@@ -96,13 +120,20 @@ class Agent:
         steer: str = "",
         max_steps: int | None = None,
         parameters: Mapping[str, Any] | None = None,
+        policy: Policy | str | None = None,
+        policy_options: Mapping[str, str] | None = None,
+        summarizer: Summarizer | str | None = None,
+        memory: Memory | str | Path | None = None,
+        approver: Approver | None = None,
         on_event: Callable[[Event], None] | None = None,
         journal: Journal | None = None,
         path: str | Path | None = None,
+        incognito: bool = False,
     ) -> None:
         self._begin(model, sandbox, on_event)
         self._settings = _with_steps(settings or Settings(), max_steps)
         default = self._settings.command_timeout
+        dialect = Fenced() if self._settings.tool_calls == "fenced" else None
         if system is None:
             system = words.system_prompt(
                 default, max(LONGEST, default), background=sandbox.background
@@ -120,9 +151,16 @@ class Agent:
             settings=self._settings,
             steer=usable_text("steer", steer or self._settings.steer, empty=True),
             parameters=parameters,
+            policy=policy,
+            policy_options=policy_options,
+            summarizer=_summarizer(summarizer or OWN, model),
+            memory=memory,
+            dialect=dialect,
+            approver=approver,
             on_event=self._saw,
             journal=journal,
             path=path,
+            incognito=incognito,
         )
 
     def _begin(
@@ -151,6 +189,11 @@ class Agent:
         window: int | None = None,
         settings: Settings | None = None,
         max_steps: int | None = None,
+        policy: Policy | str | None = None,
+        policy_options: Mapping[str, str] | None = None,
+        summarizer: Summarizer | str | None = None,
+        memory: Memory | str | Path | None = None,
+        approver: Approver | None = None,
         on_event: Callable[[Event], None] | None = None,
         path: str | Path | None = None,
     ) -> Self:
@@ -165,6 +208,10 @@ class Agent:
             budget, window: for another limit; by default it stays.
             settings: other numbers; by default they stay.
             max_steps: steps of the whole run, those before included; by default they stay.
+            policy, policy_options, summarizer, memory: in place of what the run had. A policy that no name
+                and options make must be given again; a summarizer that was another model is `own` where it
+                is not given.
+            approver: as for a new run. Calls that were approved meanwhile are run first.
             on_event: called with every event from here on.
             path: another directory for the context file.
 
@@ -175,8 +222,11 @@ class Agent:
         agent = cls.__new__(cls)
         agent._begin(model, sandbox, on_event)
         agent._resumed = True
+        terms = recorded_terms(journal)
         if max_steps is not None:
-            settings = _with_steps(settings or recorded_terms(journal).settings, max_steps)
+            settings = _with_steps(settings or terms.settings, max_steps)
+        if summarizer is None:
+            summarizer = EXTRACTIVE if terms.summarizer == EXTRACTIVE else OWN
         for event in journal.events():
             agent._note(event)
         agent._session = Session.resume(
@@ -184,6 +234,11 @@ class Agent:
             budget=budget,
             window=window,
             settings=settings,
+            policy=policy,
+            policy_options=policy_options,
+            summarizer=_summarizer(summarizer, model),
+            memory=memory,
+            approver=approver,
             on_event=agent._saw,
             path=path,
             notice=words.resumed_notice(
@@ -209,6 +264,8 @@ class Agent:
             edits=tuple(self._edits),
             calls=self._collector.calls,
             model=self._model.name,
+            exchanges=self._collector.exchanges,
+            outside=self._collector.outside,
         )
 
     def run(self) -> RunResult:
@@ -238,6 +295,8 @@ class Agent:
             self._status, self._why = RunStatus.INTERRUPTED, "interrupted"
             raise
         finally:
+            for exchange in self._collector.exchanges[-1:]:
+                self._tell(exchange.ended(self._round))
             self._tell(RunEnded(self._round, str(self._status), self._why))
             self.close()
         return self.result
@@ -274,6 +333,8 @@ class Agent:
     def _take_up(self) -> bool:
         """Before a run goes on: whether there is anything to do."""
         session, steps = self._session, self._collector.metrics.steps
+        if not self._settled():
+            return False
         if session.phase is Phase.STOPPED:
             if steps >= self._settings.max_steps:
                 self._status = RunStatus.STOPPED
@@ -292,7 +353,15 @@ class Agent:
                 continue
             with session.round() as now:
                 for call in now.calls:
-                    self._run_call(now, call)
+                    outcome = self._outcome(call)
+                    now.result(
+                        call,
+                        outcome.text,
+                        exit_code=outcome.exit_code,
+                        timed_out=outcome.timed_out,
+                    )
+            if not self._settled():
+                return
             if session.phase is Phase.RUNNING and not self._go_on():
                 return
         self._status = RunStatus.STOPPED
@@ -324,7 +393,7 @@ class Agent:
         reply = self._reply
         if reply is not None and not reply.calls:
             fault = "" if reply.complete else "broken-off"
-            fault = fault or ("" if self._answer().strip() else "empty")
+            fault = fault or self._fault(self._answer())
             if not fault:
                 self._status = RunStatus.FINISHED
                 return False
@@ -333,14 +402,24 @@ class Agent:
         self._mind_steps()
         return True
 
+    def _fault(self, answer: str) -> str:
+        """Why a whole reply without calls is no answer; "" where it is one."""
+        if not (unthought(answer) if self._fenced else answer).strip():
+            return "empty"
+        if not self._fenced:
+            return ""
+        if spoken(answer).forged:
+            return "made-up"
+        return "unfenced" if elsewhere(answer, self._tools) else ""
+
     def _prod(self, fault: str) -> bool:
         """Ask again after a reply that is no use; False where that was tried often enough."""
         if self._prods == _PRODS:
             self._status, self._why = RunStatus.STOPPED, f"the model's replies stay {fault}"
             return False
         self._tell(Prodded(self._round, fault))
-        notice = words.empty_reply_notice if fault == "empty" else words.broken_off_notice
-        self._session.append({"role": "user", "content": notice(self._session.tag)})
+        notice = _NOTICES[fault](self._session.tag)
+        self._session.append({"role": "user", "content": notice})
         return True
 
     def _mind_steps(self) -> None:
@@ -352,14 +431,29 @@ class Agent:
 
     # -- calls -----------------------------------------------------------------------------------
 
-    def _run_call(self, now: Round, call: ToolCall) -> None:
+    def _settled(self) -> bool:
+        """Run the calls that were approved; whether none is left that waits for a person."""
+        for waiting in self._session.pending:
+            if waiting.granted:
+                with self._session.replay(waiting.id) as now:
+                    if not now.answered:
+                        outcome = self._outcome(now.call)
+                        now.result(
+                            outcome.text, exit_code=outcome.exit_code, timed_out=outcome.timed_out
+                        )
+        for waiting in self._session.pending:
+            self._status = RunStatus.WAITING
+            self._why = f"approval {waiting.id} is asked for: {waiting.asked}"
+            return False
+        return True
+
+    def _outcome(self, call: ToolCall) -> Outcome:
+        """Run a call."""
         if call.name != "bash":
-            now.result(call, words.no_such_tool_result(call.name, self._tools), exit_code=1)
-            return
+            return Outcome(words.no_such_tool_result(call.name, self._tools), 1)
         command = read_command(call.arguments, self._settings.command_timeout)
         if isinstance(command, str):
-            now.result(call, words.bad_arguments_result(command), exit_code=1)
-            return
+            return Outcome(words.bad_arguments_result(command), 1)
         self._tell(CommandStarted(self._round, command.text, command.seconds))
         outcome = self._sandbox.run(command.text, command.seconds)
         code, late = outcome.exit_code, outcome.timed_out
@@ -372,12 +466,16 @@ class Agent:
             background=self._sandbox.background,
         )
         # Whatever limit stopped it, it may have left half a context file.
-        now.result(call, text, exit_code=code, timed_out=late or bool(outcome.stopped))
+        return Outcome(text, code, late or bool(outcome.stopped))
+
+    @property
+    def _fenced(self) -> bool:
+        """Whether the model writes its calls as text."""
+        return self._session.live.dialect.name == Fenced.name
 
     @property
     def _tools(self) -> list[str]:
-        with_tool = self._session.interface in ("tool", "both")
-        return ["bash", "edit_context"] if with_tool else ["bash"]
+        return ["bash", *self._session.own_tools]
 
     # -- what is known ---------------------------------------------------------------------------
 
@@ -420,3 +518,8 @@ class Agent:
 def _with_steps(settings: Settings, max_steps: int | None) -> Settings:
     # Through the settings, so that their rules on range hold.
     return settings if max_steps is None else replace(settings, max_steps=max_steps)
+
+
+def _summarizer(summarizer: Summarizer | str, model: Model) -> Summarizer | str:
+    """A summarizer; the run's own model where it is called `own`."""
+    return ModelSummarizer(model, name=OWN) if summarizer == OWN else summarizer

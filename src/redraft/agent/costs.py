@@ -6,8 +6,8 @@ again costs what it would have cost in one go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from redraft.cost import (
@@ -20,7 +20,10 @@ from redraft.cost import (
     find_geometry,
 )
 
-__all__ = ["ModelCall", "RunCost", "run_cost"]
+__all__ = ["FindPrice", "ModelCall", "OutsideCall", "RunCost", "run_cost"]
+
+FindPrice = Callable[[str], PriceCard | NoPrice]
+"""From a model's name to its prices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,25 @@ class ModelCall:
         if not self.prompt:
             return self.tokens, self.shared
         return self.prompt, self.prompt * self.shared // max(self.tokens, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideCall:
+    """A call whose tokens never stood in the window, e.g. a summarizer's.
+
+    Attributes:
+        model: the model that was asked; "" for the run's own.
+        prompt, output: tokens as the server counted them.
+    """
+
+    model: str
+    prompt: int
+    output: int
+
+    @property
+    def call(self) -> ModelCall:
+        """The same as an answered request. Nothing of it is reused: it shares no prefix with the run's."""
+        return ModelCall(self.prompt, 0, self.prompt, 0, self.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +105,8 @@ def run_cost(
     card: PriceCard | NoPrice | None = None,
     *,
     geometry: Geometry | None = None,
+    outside: Sequence[OutsideCall] = (),
+    find: FindPrice | None = None,
 ) -> RunCost:
     """What a run's model calls cost.
 
@@ -91,7 +115,47 @@ def run_cost(
         model: the model's name.
         card: the model's prices, or why there are none; None where nobody asks for money.
         geometry: the model's shape; by default `redraft.cost.find_geometry` of its name.
+        outside: calls beside the window. The own model's count like the others; those of another model are
+            added where its shape and price are known, and named where they are not.
+        find: the prices of other models.
     """
+    calls = [*calls, *(one.call for one in outside if one.model in ("", model))]
+    cost = _run_cost(calls, model, card, geometry)
+    others: dict[str, list[ModelCall]] = {}
+    for one in outside:
+        if one.model not in ("", model):
+            others.setdefault(one.model, []).append(one.call)
+    for name, theirs in others.items():
+        price = find(name) if find is not None else NoPrice("no price list was given")
+        cost = _with_another(cost, name, theirs, _run_cost(theirs, name, price, None))
+    return cost
+
+
+def _with_another(cost: RunCost, name: str, calls: Sequence[ModelCall], theirs: RunCost) -> RunCost:
+    """What a run cost, with the calls of another model added where that can be done."""
+    notes, flops, money = list(cost.notes), cost.flops, cost.money
+    if flops is not None:
+        if theirs.flops is None:
+            notes.append(
+                f"{_calls(len(calls))} of {name} not in the compute: its shape is not known"
+            )
+        else:
+            flops += theirs.flops
+    if money is not None:
+        if theirs.money is None:
+            notes.append(f"{_calls(len(calls))} of {name} not priced: {theirs.unpriced}")
+        else:
+            money = replace(money, usd=money.usd + theirs.money.usd)
+            notes.append(f"${theirs.money.usd:.4f} of it for {_calls(len(calls))} of {name}")
+    return replace(cost, flops=flops, money=money, notes=tuple(notes))
+
+
+def _run_cost(
+    calls: Sequence[ModelCall],
+    model: str,
+    card: PriceCard | NoPrice | None,
+    geometry: Geometry | None,
+) -> RunCost:
     shape = geometry or find_geometry(model)
     flops = None if shape is None else sum(call_flops(shape, *c.reuse, c.output) for c in calls)
     price = _price(calls, card or NoPrice("no price list was given"))

@@ -9,19 +9,28 @@ from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any
 
-from redraft.agent.costs import ModelCall
+from redraft.agent.costs import ModelCall, OutsideCall
+from redraft.dialects import Usage
 from redraft.events import (
     CommandEnded,
+    ContextOp,
+    ContextOps,
     EditJudged,
     Escalated,
     Event,
+    Exchange,
     HandedOver,
+    NeedUnmet,
     NudgeGiven,
+    PolicyActed,
     Prodded,
     ReplyRead,
     RequestMade,
     RolledBack,
     RoundEnded,
+    SpentOutside,
+    exchanges_after,
+    harness_metrics,
 )
 
 __all__ = ["Collector", "Metrics", "collected", "metrics_of"]
@@ -58,7 +67,16 @@ class Metrics:
         rollbacks: times that the newest turns were taken away.
         escalations: rewrites that could not prove that they free more than they cost.
         handovers: compactions that the harness did instead of the model.
+        rotations: times that a scheduled policy changed the context, by the policy's name. Those of
+            `hybrid` are its interventions.
+        rotated_tokens: tokens that left the context by them.
+        outside_tokens: tokens that were read and written outside of the window, by summarizers, as far as
+            their servers counted them.
+        unmet: summaries and look-ups that could not be had or used.
         prods: replies that were of no use, empty or broken off.
+        harness: `total_tokens`, prompt and output as the server counted them, where it reports any, and
+            `context_ops`: how often each context tool did something, and the tokens that it freed
+            (`seeds/001_*`).
     """
 
     rounds: int = 0
@@ -81,7 +99,12 @@ class Metrics:
     rollbacks: int = 0
     escalations: int = 0
     handovers: int = 0
+    rotations: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    rotated_tokens: int = 0
+    outside_tokens: int = 0
+    unmet: int = 0
     prods: int = 0
+    harness: Mapping[str, Any] = field(default_factory=lambda: harness_metrics((), ContextOps()))
 
     @property
     def applied(self) -> int:
@@ -107,6 +130,9 @@ class Collector:
         again: raw tokens in `asked` that were read before and must be read again.
         calls: the requests that were answered, in order.
         sizes: their sizes, the smallest first.
+        outside: the calls beside the window, in order.
+        exchanges: what each exchange took; the last one may still be going on.
+        ops: the use of the context tools.
     """
 
     metrics: Metrics = field(default_factory=Metrics)
@@ -115,9 +141,16 @@ class Collector:
     again: int = 0
     calls: tuple[ModelCall, ...] = ()
     sizes: tuple[int, ...] = ()
+    outside: tuple[OutsideCall, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+    ops: ContextOps = field(default_factory=ContextOps)
 
     def after(self, event: Event) -> Collector:
         """The state after an event; unknown ones change nothing."""
+        exchanges = exchanges_after(self.exchanges, event)
+        return replace(self._counted(event), exchanges=exchanges)
+
+    def _counted(self, event: Event) -> Collector:
         m = self.metrics
         match event:
             case RequestMade():
@@ -142,12 +175,30 @@ class Collector:
                 return self._with(escalations=m.escalations + 1)
             case HandedOver():
                 return self._with(handovers=m.handovers + 1)
+            case ContextOp():
+                return replace(self, ops=self.ops.add(event))._harnessed()
+            case PolicyActed(policy=policy, before=before, after=after):
+                rotations = _plus(m.rotations, policy)
+                return self._with(
+                    rotations=rotations, rotated_tokens=m.rotated_tokens + before - after
+                )
+            case SpentOutside(model=model, prompt=prompt, output=output):
+                spent = self._with(outside_tokens=m.outside_tokens + prompt + output)
+                return replace(spent, outside=(*self.outside, OutsideCall(model, prompt, output)))
+            case NeedUnmet():
+                return self._with(unmet=m.unmet + 1)
             case Prodded():
                 return self._with(prods=m.prods + 1, steps=m.steps + 1)
         return self
 
     def _with(self, **changes: Any) -> Collector:
         return replace(self, metrics=replace(self.metrics, **changes))
+
+    def _harnessed(self) -> Collector:
+        m = self.metrics
+        usage = Usage(m.prompt_tokens, m.cached_tokens, m.output_tokens)
+        known = [usage] if usage.prompt or usage.output else []
+        return self._with(harness=harness_metrics(known, self.ops))
 
     def _requested(self, event: RequestMade) -> Collector:
         # The event compares with the last request, answered or not. Where that one was refused, what
@@ -180,7 +231,8 @@ class Collector:
             output_tokens=m.output_tokens + event.output,
         )
         call = ModelCall(tokens, shared, event.prompt, event.cached, event.output)
-        return Collector(counted, calls=(*self.calls, call), sizes=sizes)
+        told = replace(self, metrics=counted, calls=(*self.calls, call), sizes=sizes)
+        return replace(told, asked=None, shared=0, again=0)._harnessed()
 
     def _edited(self, event: EditJudged) -> Collector:
         m = self.metrics

@@ -8,14 +8,18 @@ import typer
 
 from redraft import __version__
 from redraft.cli.alter import fork, undo
+from redraft.cli.approve import approve, reject
 from redraft.cli.demo import demo
 from redraft.cli.doctor import doctor
 from redraft.cli.exits import guarded
 from redraft.cli.inspect import diff_, log, show
 from redraft.cli.kept import gc, ls
+from redraft.cli.memory import memory
+from redraft.cli.policies import policies
 from redraft.cli.replay import replay
 from redraft.cli.resume import resume
 from redraft.cli.run import run
+from redraft.cli.scorecard import scorecard
 
 __all__ = ["app"]
 
@@ -60,11 +64,16 @@ app.command("demo")(guarded(demo))
 app.command("doctor")(guarded(doctor))
 app.command("run")(run)
 app.command("resume")(resume)
+app.command("approve")(guarded(approve))
+app.command("reject")(guarded(reject))
 app.command("ls")(guarded(ls))
 app.command("show")(guarded(show))
 app.command("log")(guarded(log))
 app.command("diff")(guarded(diff_))
+app.command("scorecard")(guarded(scorecard))
 app.command("undo")(guarded(undo))
 app.command("fork")(guarded(fork))
 app.command("gc")(guarded(gc))
+app.command("policies")(guarded(policies))
+app.add_typer(memory, name="memory")
 app.command("replay")(guarded(replay))

@@ -17,6 +17,7 @@ import typer
 
 from redraft.cli.texts import one_line
 from redraft.errors import (
+    ApprovalError,
     BudgetError,
     ContextFileError,
     DialectError,
@@ -58,6 +59,7 @@ class ExitCode(IntEnum):
     MODEL = 3
     PLACE = 4
     FAULT = 5
+    WAITING = 6
     INTERRUPTED = 130
     TERMINATED = 143
 
@@ -74,6 +76,8 @@ MEANINGS: Mapping[ExitCode, str] = MappingProxyType(
         ExitCode.PLACE: "The work directory, the sandbox, the context file's place or the run's record "
         "cannot be used.",
         ExitCode.FAULT: "A fault in redraft itself; please report it with what was printed.",
+        ExitCode.WAITING: "A command waits for your approval: `redraft approve` or `redraft reject`, then "
+        "`redraft resume`.",
         ExitCode.INTERRUPTED: "Ctrl-C. Commands that were running are stopped.",
         ExitCode.TERMINATED: "Ended by a signal (SIGTERM, SIGHUP), as cleanly as by Ctrl-C.",
     }
@@ -99,6 +103,7 @@ _BY_ERROR: tuple[tuple[type[BaseException], ExitCode], ...] = (
     (OverflowStoreError, ExitCode.PLACE),
     (MemoryStoreError, ExitCode.PLACE),
     (UndoError, ExitCode.USAGE),
+    (ApprovalError, ExitCode.USAGE),
     (RedraftError, ExitCode.FAULT),
     (OSError, ExitCode.PLACE),
     (KeyboardInterrupt, ExitCode.INTERRUPTED),

@@ -13,15 +13,20 @@ from rich.console import Console
 from rich.table import Table
 
 from redraft.agent import collected, run_cost
+from redraft.cli.approve import as_values as as_pending
+from redraft.cli.context_report import report_lines
 from redraft.cli.edit_costs import as_values, edit_cells, edit_values, pricing_of, words
 from redraft.cli.kept import AsJson, RunName, to_read
 from redraft.cli.progress import INDENT, Board, Line, line_of
 from redraft.cli.report import costs, figures
 from redraft.cli.texts import one_line, write_out
 from redraft.context import Live, Turn
+from redraft.cost import NoPrice, PriceCard
 from redraft.errors import JournalError
 from redraft.events import EditJudged, Event, RunEnded
+from redraft.session.approvals import pending_of
 from redraft.session.pricing import Pricing
+from redraft.session.recorded import recorded_report
 from redraft.session.terms import recorded_terms
 from redraft.store import Committed, RevisionDiff, SQLiteJournal, Told, diff
 from redraft.store.files import LOCK
@@ -36,7 +41,17 @@ _WORDS = 60
 _TITLES = ("turn", "role", "origin", "tokens", "edit", "pays", "costs", "for", "says")
 
 
-def show(name: RunName, as_json: AsJson = False) -> None:
+def show(
+    name: RunName,
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report",
+            help="The context report instead: status, strategy, what was preserved, memory, savings.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Show what is in a run's context now, turn by turn.
 
     Sizes are in tokens of our own count. `edit` is what emptying the turn would make the server read
@@ -44,16 +59,37 @@ def show(name: RunName, as_json: AsJson = False) -> None:
     calls after which that has paid for itself, and `costs` what the next call costs more than without it;
     a line below names the price list. `for` names turns that left when a note came in their place. The
     last lines sum up what the run took so far.
+
+    With --report it tells how full the context is, which strategy was chosen last and why, each critical
+    item found or missing after it, where offloaded material is, and the tokens saved for each hour.
     """
+    if report:
+        with to_read(name) as journal:
+            told_of = recorded_report(journal)
+        lines = "\n".join(report_lines(told_of))
+        write_out(json.dumps(told_of.as_dict()) if as_json else lines)
+        return
     with to_read(name) as journal:
         live, stands = _state(journal)
         pricing = pricing_of(recorded_terms(journal), live.dialect)
         rows = list(_rows(live, stands, pricing))
         meta = journal.meta()
         so_far = collected(journal.events())
-        cost = run_cost(so_far.calls, str(meta.get("model", "")), pricing.card)
+        waiting = pending_of(journal)
+        model, prices = str(meta.get("model", "")), recorded_terms(journal).settings.price_file
+
+        def find(other: str) -> PriceCard | NoPrice:
+            return Pricing(other, live.dialect, prices).card
+
+        cost = run_cost(so_far.calls, model, pricing.card, outside=so_far.outside, find=find)
     if as_json:
-        told = {"metrics": so_far.metrics.as_dict(), "cost": cost.as_dict()}
+        exchanges = [exchange.as_dict() for exchange in so_far.exchanges]
+        told = {
+            "metrics": so_far.metrics.as_dict(),
+            "exchanges": exchanges,
+            "pending": as_pending(waiting),
+            "cost": cost.as_dict(),
+        }
         sizes = {"tokens": live.tokens, "frame": live.frame_tokens}
         write_out(json.dumps({**sizes, "prices": as_values(pricing), "turns": rows, **told}))
         return
@@ -65,6 +101,10 @@ def show(name: RunName, as_json: AsJson = False) -> None:
     )
     console.print(words(pricing))
     console.print("\n".join(["", *figures(so_far.metrics), *costs(cost)]), soft_wrap=True)
+    for one in waiting:
+        console.print(
+            f"waits for your approval: {one.id} ({one_line(one.asked, 200)})", soft_wrap=True
+        )
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:

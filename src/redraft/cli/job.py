@@ -16,15 +16,22 @@ from rich.console import Console
 from rich.text import Text
 
 from redraft.agent import Agent, RunCost, RunResult, RunStatus
+from redraft.cli.asking import approver_for, ask_person, decide_now, pattern_of
 from redraft.cli.exits import ExitCode, exit_code, explain, signals_end_cleanly
 from redraft.cli.progress import Progress
 from redraft.cli.report import as_json, summary
+from redraft.cli.scheduled import chosen_of, summarizer_of
 from redraft.cli.texts import read_file, read_task, write_out
 from redraft.cost import NoPrice
+from redraft.dialects.fenced import Fenced
 from redraft.errors import ModelAuthError, SettingsError
-from redraft.models import OpenAIModel
+from redraft.events import Event
+from redraft.models import Model, OpenAIModel
 from redraft.sandbox import Sandbox, SandboxKind, make_sandbox
+from redraft.session import Approval, Approver, Rejection, ToolCall
 from redraft.session.pricing import Pricing
+from redraft.session.summarizers import Summarizer
+from redraft.session.terms import recorded_terms
 from redraft.settings import Settings
 from redraft.store import SQLiteJournal, find_run, new_run, runs_home
 from redraft.store.runs import CONTEXT, make_runs_home
@@ -80,9 +87,15 @@ class Job:
         retries: further tries of a failed request.
         container: the command that leads into a container, for the sandbox `container`.
         network: whether commands may use the network.
+        incognito: whether nothing of the run is kept.
         resumed: the name of the run to take up again; None for a new one.
+        policy, policy_options: who decides beside the model, and its options, `NAME=VALUE` each.
+        summarizer: who writes its summaries; None for what it was, and for the run's own model.
+        memory: the file of its memory; None for what it was, and for none.
         json: whether standard output gets JSON.
         quiet: whether standard error stays empty but for errors.
+        ask: which commands a person must approve, as a regular expression; None for what it was, and for
+            none.
     """
 
     task: str
@@ -99,7 +112,16 @@ class Job:
     quiet: bool
     container: str = ""
     network: bool = False
+    incognito: bool = False
     resumed: str | None = None
+    policy: str | None = None
+    policy_options: tuple[str, ...] = ()
+    summarizer: str | None = None
+    memory: Path | None = None
+    ask: str | None = None
+
+
+_CODES = {RunStatus.FINISHED: ExitCode.FINISHED, RunStatus.WAITING: ExitCode.WAITING}
 
 
 def carry_out(job: Job) -> ExitCode:
@@ -109,7 +131,7 @@ def carry_out(job: Job) -> ExitCode:
     try:
         with signals_end_cleanly():
             run.go()
-        code = ExitCode.FINISHED if run.result.status is RunStatus.FINISHED else ExitCode.STOPPED
+        code = _CODES.get(run.result.status, ExitCode.STOPPED)
     # Everything ends here: the partial result must come out whatever ended the run.
     except BaseException as ended:
         error, code = ended, exit_code(ended)
@@ -139,6 +161,7 @@ class _Run:
     def go(self) -> None:
         """Make what the run needs, the cheap things first, and run."""
         job = self._job
+        pattern_of(job.ask or "")
         with ExitStack() as stack:
             if job.resumed is None:
                 self._begin(stack)
@@ -150,21 +173,50 @@ class _Run:
     def _begin(self, stack: ExitStack) -> None:
         job = self._job
         settings = self._settings = _settings(job)
+        chosen = chosen_of(job.policy, job.policy_options, job.overrides.get("interface"))
         task = read_task(job.task, sys.stdin.buffer)
         system = read_file(job.system_file, "the system prompt") if job.system_file else None
         place = Place(
             str((job.workdir or Path()).absolute()), settings.sandbox, job.container, job.network
         )
         model = stack.enter_context(_model(job, job.model, job.base_url))
+        decides: dict[str, Any] = {
+            "interface": chosen.interface,
+            "policy": chosen.policy,
+            "policy_options": chosen.options,
+            "summarizer": self._summarizer(stack, job.summarizer, job.base_url),
+            "memory": job.memory,
+        }
         sandbox_of = self._sandbox_maker(place, settings)
+        if job.incognito:
+            home = runs_home()
+            sandbox = stack.enter_context(sandbox_of(None, *([home] if home.is_dir() else [])))
+            progress = stack.enter_context(Progress(self._console, settings.max_steps))
+            agent = Agent(
+                model,
+                sandbox,
+                task=task,
+                system=system,
+                settings=settings,
+                approver=self._approver(job.ask, progress),
+                on_event=self._watch(stack, progress, settings.telemetry, job.model, job.base_url),
+                incognito=True,
+                **decides,
+            )
+            self._agent = stack.enter_context(agent)
+            self._introduce(agent, place)
+            return
         # A run is kept only once it can begin: a mistake in an option leaves nothing behind.
         with TemporaryDirectory(prefix="redraft-") as trial:
             sandbox_of(Path(trial)).close()
         directory = new_run()
         self._name = directory.name
         try:
-            journal = stack.enter_context(SQLiteJournal(directory))
+            dialect = Fenced() if settings.tool_calls == "fenced" else None
+            journal = stack.enter_context(SQLiteJournal(directory, dialect=dialect))
             journal.set_meta(place=asdict(place), base_url=job.base_url, key_name=job.key_name)
+            if job.ask is not None:
+                journal.set_meta(ask=job.ask)
             sandbox = stack.enter_context(sandbox_of(_context_place(directory), runs_home()))
             progress = stack.enter_context(Progress(self._console, settings.max_steps))
             agent = Agent(
@@ -173,9 +225,11 @@ class _Run:
                 task=task,
                 system=system,
                 settings=settings,
-                on_event=progress.see,
+                approver=self._approver(job.ask, progress),
+                on_event=self._watch(stack, progress, settings.telemetry, job.model, job.base_url),
                 journal=journal,
                 path=directory / CONTEXT,
+                **decides,
             )
         except BaseException:
             stack.close()
@@ -201,7 +255,10 @@ class _Run:
         )
         url = job.base_url or meta.get("base_url")
         model = stack.enter_context(_model(job, job.model or str(meta.get("model", "")), url))
-        old = Settings.load(job.settings_file, os.environ)
+        if job.ask is not None:
+            journal.set_meta(ask=job.ask)
+        ask = job.ask if job.ask is not None else meta.get("ask")
+        old, terms = Settings.load(job.settings_file, os.environ), recorded_terms(journal)
         sandbox_of = self._sandbox_maker(place, old)
         # A run that was named by its path may lie anywhere; what is to be hidden must be there.
         hidden = make_runs_home(), directory.absolute()
@@ -214,12 +271,25 @@ class _Run:
             budget=job.overrides.get("budget"),
             window=job.overrides.get("window"),
             max_steps=job.overrides.get("max_steps"),
-            on_event=progress.see,
+            summarizer=self._summarizer(stack, job.summarizer or terms.summarizer, url),
+            memory=job.memory,
+            approver=self._approver(ask, progress),
+            on_event=self._watch(
+                stack,
+                progress,
+                job.overrides.get("telemetry") or terms.settings.telemetry,
+                terms.model,
+                url,
+            ),
             path=directory / CONTEXT,
         )
         self._agent = stack.enter_context(agent)
         self._settings = agent.session.settings
         # Only from here on can it be said that it goes on: what ended before is said by its error.
+        self._name = directory.name
+        if self._person:
+            with progress.paused() as console:
+                decide_now(agent.session, console)
         taken = agent.result.metrics
         self._name, self._rounds = directory.name, taken.rounds
         progress.take_up(taken.steps, self._settings.max_steps)
@@ -232,7 +302,7 @@ class _Run:
         # A key in a variable whose name does not look like one would reach the commands.
         keyless = {self._job.key_name: ""} if self._job.key_name in os.environ else {}
 
-        def make(context: Path, *hidden: Path) -> Sandbox:
+        def make(context: Path | None, *hidden: Path) -> Sandbox:
             return make_sandbox(
                 place.kind,
                 Path(place.workdir),
@@ -247,11 +317,53 @@ class _Run:
 
         return make
 
+    def _summarizer(self, stack: ExitStack, name: str | None, url: str | None) -> Summarizer | str:
+        def client(other: str) -> Model:
+            return stack.enter_context(_model(self._job, other, url))
+
+        return summarizer_of(name, client)
+
+    @property
+    def _person(self) -> bool:
+        """Whether somebody sits at a terminal who can be asked."""
+        typed = self._job.task == "-"
+        return sys.stdin.isatty() and self._console.is_terminal and not (typed or self._job.quiet)
+
+    def _approver(self, ask: str | None, progress: Progress) -> Approver | None:
+        if not ask:
+            return None
+        pattern = pattern_of(ask)
+        if not self._person:
+            if self._job.incognito:
+                raise SettingsError(
+                    "--ask needs a terminal in an incognito run: a call that waits could never be made, "
+                    "since the run is not kept; leave out one of the two."
+                )
+            return approver_for(pattern, None)
+
+        def person(call: ToolCall) -> Approval | Rejection | None:
+            with progress.paused() as console:
+                return ask_person(console, call)
+
+        return approver_for(pattern, person)
+
+    def _watch(
+        self, stack: ExitStack, progress: Progress, how: str, model: str, base_url: str | None
+    ) -> Callable[[Event], None]:
+        """Who is told of every event."""
+        if how == "off":
+            return progress.see
+        from redraft.cli.telemetry import watched  # costs nothing where it is off
+
+        watching = watched(model=model, base_url=base_url, run=self._name, then=progress.see)
+        return stack.enter_context(watching)
+
     def _introduce(self, agent: Agent, place: Place) -> None:
         session = agent.session
+        kept = f"kept as {self._name}" if self._name else "incognito: nothing of it is kept"
         self._say(
             f"{session.model}: a context of {session.limit:,} tokens, at most "
-            f"{self._settings.max_steps:,} steps; kept as {self._name}"
+            f"{self._settings.max_steps:,} steps; {kept}"
         )
         self._say(f"{place.words()} Ctrl-C stops.", "yellow")
 
@@ -286,6 +398,8 @@ class _Run:
             if self._job.resumed is None or result.metrics.rounds > self._rounds:
                 return ""
             return f'It had its answer already. Say more with: {again} --say "..."'
+        if result.status is RunStatus.WAITING:
+            return f"Decide with: redraft approve {self._name}   Then go on with: {again}"
         if result.status is RunStatus.STOPPED and result.metrics.steps >= most:
             return f"Its steps are spent. Go on with: {again} --max-steps {2 * most}"
         return f"Go on with: {again}"
@@ -296,11 +410,12 @@ class _Run:
         if self._agent is None or not any(call.prompt for call in result.calls):
             return result.cost()
         session = self._agent.session
+        dialect, prices = session.live.dialect, session.settings.price_file
         try:
-            pricing = Pricing(session.model, session.live.dialect, session.settings.price_file)
+            pricing = Pricing(session.model, dialect, prices)
         except SettingsError as error:  # the file is gone; the answer must come out all the same
             return result.cost(NoPrice(str(error)))
-        return result.cost(pricing.card)
+        return result.cost(pricing.card, lambda name: Pricing(name, dialect, prices).card)
 
 
 def _settings(job: Job) -> Settings:

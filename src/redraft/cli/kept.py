@@ -13,7 +13,14 @@ from rich.table import Table
 
 from redraft.cli.texts import one_line, write_out
 from redraft.errors import SettingsError
-from redraft.store import RunInfo, SQLiteJournal, find_run, gc_runs, list_runs
+from redraft.store import (
+    RunInfo,
+    SQLiteJournal,
+    find_run,
+    gc_runs,
+    list_runs,
+    prune_overflow,
+)
 
 __all__ = ["AsJson", "RunName", "gc", "ls", "to_read", "to_write"]
 
@@ -70,6 +77,7 @@ def ls(as_json: AsJson = False) -> None:
 
 
 def gc(
+    *,
     older_than: Annotated[
         str | None,
         typer.Option(metavar="AGE", help="Runs not active for longer go: 30d, 12h, 90m."),
@@ -82,6 +90,14 @@ def gc(
         int,
         typer.Option(min=0, metavar="N", help="The latest N stay, whatever their age and size."),
     ] = 0,
+    overflow: Annotated[
+        bool,
+        typer.Option(
+            "--overflow",
+            help="Remove, in place of runs, originals that no context cites any more and no undo could "
+            "bring back: older ones, or in each run the oldest until they take less.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Remove nothing, only say what would go.")
     ] = False,
@@ -93,15 +109,16 @@ def gc(
     Examples:
       redraft gc --older-than 30d --dry-run
       redraft gc --larger-than 2GB --keep 10
+      redraft gc --overflow --older-than 7d
     """
     if older_than is None and larger_than is None:
         raise SettingsError("say which runs should go: --older-than 30d, or --larger-than 2GB")
-    gone = gc_runs(
-        older_than=_amount(older_than, _AGES, "an age such as 30d, 12h or 90m"),
-        larger_than=_whole(_amount(larger_than, _SIZES, "a size such as 500MB or 2GB")),
-        keep=keep,
-        dry_run=dry_run,
-    )
+    age = _amount(older_than, _AGES, "an age such as 30d, 12h or 90m")
+    size = _whole(_amount(larger_than, _SIZES, "a size such as 500MB or 2GB"))
+    if overflow:
+        _prune(age, size, dry_run=dry_run, as_json=as_json)
+        return
+    gone = gc_runs(older_than=age, larger_than=size, keep=keep, dry_run=dry_run)
     if as_json:
         write_out(json.dumps([_values(run) for run in gone]))
         return
@@ -111,6 +128,31 @@ def gc(
     write_out(
         f"{len(gone)} {'run' if len(gone) == 1 else 'runs'}, {_size(sum(r.size for r in gone))}"
     )
+
+
+def _prune(age: float | None, size: int | None, *, dry_run: bool, as_json: bool) -> None:
+    """Prune the overflow store of every run, those in progress too."""
+    if dry_run:
+        raise SettingsError(
+            "--overflow removes only what nothing can bring back; leave --dry-run out"
+        )
+    pruned = {
+        run.name: prune_overflow(run.directory, max_age=age, max_bytes=size)
+        for run in list_runs()
+        if run.status != "damaged"
+    }
+    if as_json:
+        rows = [
+            {"run": name, "removed": list(one.removed), "kept": one.kept, "bytes": one.size}
+            for name, one in pruned.items()
+        ]
+        write_out(json.dumps(rows))
+        return
+    for name, one in pruned.items():
+        if one.removed:
+            write_out(f"removed: {len(one.removed)} of {name} ({_size(one.size)} left)")
+    count = sum(len(one.removed) for one in pruned.values())
+    write_out(f"{count} {'original' if count == 1 else 'originals'}")
 
 
 _AGES = {"d": 86_400, "h": 3_600, "m": 60, "s": 1, "w": 604_800}

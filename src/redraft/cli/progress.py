@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
@@ -17,12 +18,17 @@ from rich.text import Text
 from redraft.agent import CommandEnded, CommandStarted, Prodded, RequestRefused
 from redraft.cli.texts import one_line
 from redraft.events import (
+    ApprovalAsked,
+    ApprovalDecided,
+    ContextOp,
     EditJudged,
     Escalated,
     Event,
     HandedOver,
+    NeedUnmet,
     NudgeGiven,
     PhaseChanged,
+    PolicyActed,
     ReplyRead,
     RequestMade,
     RolledBack,
@@ -105,6 +111,8 @@ def line_of(event: Event, board: Board) -> Line | None:
             return _edit(event)
         case EditJudged(source="elide", before=before, after=after) if after < before:
             return _beside(f"an edit's own command, in one line: {before:,} -> {after:,}", "dim")
+        case ContextOp():
+            return _context_op(event)
         case RequestRefused():
             return _beside("the server refused the request as too large", "yellow")
         case RolledBack(turns=turns, before=before, after=after):
@@ -112,12 +120,20 @@ def line_of(event: Event, board: Board) -> Line | None:
             return _beside(f"rolled back: {sizes} (the {len(turns)} newest turns left)", "yellow")
         case NudgeGiven(tier=tier):
             return _beside(f"told the model how full its context is ({tier})", "dim")
+        case ApprovalAsked(id=name):
+            return _beside(f"not run: waits for your approval ({name})", "yellow")
+        case ApprovalDecided(id=name, verdict=verdict):
+            return _beside(f"approval {name} {verdict}", "yellow")
         case PhaseChanged(phase="final", why=why):
             return _beside(f"last turn: {one_line(why, _MOST)}", "yellow")
         case Prodded(why=why):
             return _beside(f"the reply was {why.replace('-', ' ')}; asked again", "yellow")
         case HandedOver(policy=policy):
             return _beside(f"edits cost more than they freed; {policy} compacts instead", "yellow")
+        case PolicyActed():
+            return _rotation(event)
+        case NeedUnmet(source=source, why=why):
+            return _beside(f"{source} goes on without help: {one_line(why, _MOST)}", "yellow")
         case Escalated(rule=rule):
             return _beside(f"a rewrite was refused: {one_line(rule, _MOST)}", "red")
         case ReplyRead(complete=False, calls=calls) if calls:
@@ -127,6 +143,20 @@ def line_of(event: Event, board: Board) -> Line | None:
 
 def _beside(text: str, style: str) -> Line:
     return Line(INDENT + text, style)
+
+
+def _rotation(event: PolicyActed) -> Line:
+    method = "" if event.method == event.policy else f" by {event.method}"
+    sizes = f"{event.before:,} -> {event.after:,} tokens"
+    lost = f"; {event.missing:,} of {event.critical:,} exact values left" if event.missing else ""
+    why = one_line(event.why, _MOST)
+    return _beside(f"{event.policy}{method}: {sizes} ({why}{lost})", "green")
+
+
+def _context_op(event: ContextOp) -> Line:
+    """A call of a context tool; what it changed, its edit says."""
+    of = one_line(", ".join(event.handles), _MOST)
+    return _beside(f"{event.tool} {of}".rstrip() + ("" if event.ok else ": nothing was done"), "dim")
 
 
 def _edit(event: EditJudged) -> Line:
@@ -182,6 +212,15 @@ class Progress:
         line = line_of(event, self._board)
         if line is not None:
             self._say(line)
+
+    @contextmanager
+    def paused(self) -> Iterator[Console]:
+        """Take the bar away for a question, and bring it back afterwards."""
+        self.__exit__(None, None, None)
+        try:
+            yield self._console
+        finally:
+            self.__enter__()
 
     def __enter__(self) -> Self:
         """Show the bar."""

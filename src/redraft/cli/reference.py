@@ -33,10 +33,14 @@ def reference(app: typer.Typer) -> str:
         app: the application.
     """
     root = typer.main.get_command(app)
-    parts = [_HEAD, *_command("redraft", root)]
-    for name, command in getattr(root, "commands", {}).items():
-        parts += _command(f"redraft {name}", command)
-    return "\n\n".join([*parts, *_exits()]) + "\n"
+    return "\n\n".join([_HEAD, *_tree("redraft", root), *_exits()]) + "\n"
+
+
+def _tree(path: str, command: Any) -> Iterator[str]:
+    """The sections of a command and of those below it."""
+    yield from _command(path, command)
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _tree(f"{path} {name}", below)
 
 
 def _command(path: str, command: Any) -> Iterator[str]:

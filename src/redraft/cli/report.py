@@ -62,6 +62,13 @@ def figures(m: Metrics) -> list[str]:
             f"the server counted {m.prompt_tokens:,} in ({m.cached_tokens:,} from its cache) and "
             f"{m.output_tokens:,} out"
         )
+    if m.rotations or m.unmet or m.outside_tokens:
+        lines.append(_policies(m))
+    used = {name: count for name, count in m.harness["context_ops"].items() if count}
+    if used:
+        freed = used.pop("tokens_freed", 0)
+        counts = ", ".join(f"{name} {count:,}" for name, count in used.items())
+        lines.append(f"context tools: {counts}; {freed:,} tokens freed")
     return lines
 
 
@@ -114,9 +121,20 @@ def _changes(m: Metrics) -> Iterator[str]:
         yield f"{m.elided_tokens:,} tokens of edits' own commands elided"
 
 
+def _policies(m: Metrics) -> str:
+    """What scheduled policies did, and what that cost outside of the window."""
+    count = _count(sum(m.rotations.values()), "rotation")
+    named = f" ({_listed(m.rotations)})" if m.rotations else ""
+    failed = f"; {_count(m.unmet, 'summary', 'summaries')} not to be had" if m.unmet else ""
+    return (
+        f"policies: {count}{named}, {m.rotated_tokens:,} tokens saved, {m.outside_tokens:,} spent "
+        f"outside of the window{failed}"
+    )
+
+
 def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" if count > 1 else name for name, count in counts.items())
 
 
-def _count(number: int, name: str) -> str:
-    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
+def _count(number: int, name: str, many: str = "") -> str:
+    return f"{number:,} {name}" if number == 1 else f"{number:,} {many or name + 's'}"

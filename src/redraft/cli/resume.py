@@ -59,6 +59,17 @@ def resume(
     network: Network = False,
     request_timeout: RequestTimeout = 600.0,
     retries: Retries = 4,
+    ask: Annotated[
+        str | None, _option("Which commands must be approved; see `redraft run`.", "REGEX", "--ask")
+    ] = None,
+    telemetry: Annotated[
+        bool | None,
+        typer.Option(
+            "--telemetry/--no-telemetry",
+            help="Send spans and metrics to OpenTelemetry, or not. Default: as it was.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -86,12 +97,14 @@ def resume(
             "window": window,
             "max_steps": max_steps,
             "sandbox": sandbox,
+            "telemetry": None if telemetry is None else "otel" if telemetry else "off",
         },
         system_file=None,
         request_timeout=request_timeout,
         retries=retries,
         json=as_json,
         quiet=quiet,
+        ask=ask,
         container=container,
         network=network,
         resumed=name,

@@ -8,6 +8,12 @@ from typing import Annotated
 import typer
 
 from redraft.cli.job import DEFAULT_KEY, Job, carry_out
+from redraft.cli.scheduled import (
+    MemoryFile,
+    PolicyName,
+    PolicyOptions,
+    SummarizerName,
+)
 
 __all__ = ["run"]
 
@@ -64,7 +70,18 @@ Gate = Annotated[
 Interface = Annotated[
     str | None,
     _option(
-        "How the model edits its context: through the `file` (default), a `tool`, or `both`.", "HOW"
+        "How the model edits its context: through the `file` (default), the `tool` edit_context, `both`; "
+        "by the `context-tools`, offered when its context fills, on top of an automatic pass; or `all`.",
+        "HOW",
+    ),
+]
+ToolCalls = Annotated[
+    str | None,
+    _option(
+        "How the model calls tools: `native` (default), by the server's function calling, or `fenced`, as "
+        "text, for models and servers without it.",
+        "HOW",
+        "--tool-calls",
     ),
 ]
 Workdir = Annotated[
@@ -131,6 +148,29 @@ Container = Annotated[
     ),
 ]
 Network = Annotated[bool, typer.Option("--network", help="Let contained commands use the network.")]
+Incognito = Annotated[
+    bool,
+    typer.Option(
+        "--incognito",
+        help="Keep nothing: no run to resume or look into, no context file, no originals. The interface is "
+        "then `context-tools`, or `tool`.",
+    ),
+]
+Ask = Annotated[
+    str | None,
+    _option(
+        "Do not run a command that this regular expression is found in before you approve it: at once on a "
+        "terminal, else with `redraft approve`.",
+        "REGEX",
+        "--ask",
+    ),
+]
+Telemetry = Annotated[
+    bool,
+    typer.Option(
+        "--telemetry", help="Send spans and metrics to OpenTelemetry; needs the extra `otel`."
+    ),
+]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object: answer, status, figures, receipts.")
 ]
@@ -149,6 +189,11 @@ def run(
     window: Window = None,
     gate: Gate = None,
     interface: Interface = None,
+    policy: PolicyName = None,
+    policy_options: PolicyOptions = None,
+    summarizer: SummarizerName = None,
+    memory: MemoryFile = None,
+    tool_calls: ToolCalls = None,
     workdir: Workdir = Path(),
     max_steps: MaxSteps = None,
     steer: Steer = None,
@@ -156,10 +201,13 @@ def run(
     sandbox: SandboxName = None,
     container: Container = "",
     network: Network = False,
+    incognito: Incognito = False,
     request_timeout: RequestTimeout = 600.0,
     retries: Retries = 4,
     system_file: SystemFile = None,
     settings_file: SettingsFile = None,
+    ask: Ask = None,
+    telemetry: Telemetry = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -174,6 +222,7 @@ def run(
     Examples:
       redraft run "Which test is slowest, and why?" --model gpt-5 --budget 32000
       redraft run @task.md --model qwen3-coder --base-url http://localhost:8000/v1 --window 65536
+      redraft run @task.md --model qwen3-coder --policy threshold-summary --policy-option trigger=0.8
       git diff | redraft run - --model gpt-5 --steer "Edit only at the end of a sub-task." --json
 
     The key is taken from OPENAI_API_KEY; many servers of your own need none. Every setting can also
@@ -191,17 +240,25 @@ def run(
             "window": window,
             "gate": gate,
             "interface": interface,
+            "tool_calls": tool_calls,
             "max_steps": max_steps,
             "steer": steer,
             "command_timeout": timeout,
             "sandbox": sandbox,
+            "telemetry": "otel" if telemetry else None,
         },
         system_file=system_file,
         request_timeout=request_timeout,
         retries=retries,
         json=as_json,
         quiet=quiet,
+        ask=ask,
         container=container,
         network=network,
+        incognito=incognito,
+        policy=policy,
+        policy_options=tuple(policy_options or ()),
+        summarizer=summarizer,
+        memory=memory,
     )
     raise typer.Exit(carry_out(job))

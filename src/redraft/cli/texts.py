@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from redraft.errors import SettingsError
 
-__all__ = ["one_line", "read_file", "read_task", "write_out"]
+__all__ = ["one_line", "read_file", "read_task", "shown", "write_out"]
 
 MOST_BYTES = 10_000_000
 """A task or prompt beyond this is no text for a model but a mistake, such as a data file."""
@@ -81,6 +81,12 @@ def one_line(text: str, most: int) -> str:
     start = text[: 4 * most]
     line = " ".join("".join(c if c.isprintable() else " " for c in start).split())
     return line if len(line) <= most and len(start) == len(text) else f"{line[: most - 1]}…"
+
+
+def shown(text: str) -> str:
+    """Foreign text in full and in its own lines, with a mark for each character that could steer a
+    terminal or hide what stands there."""
+    return _STEERING.sub("\ufffd", text)
 
 
 def write_out(text: str) -> None:
