@@ -2,7 +2,8 @@
 
 A session of 10,000 results in as many rounds, and then the same with every result spilled; counts are by
 characters, so the figures are those of the tools and not of a tokenizer. `put` writes a body of 20 KB to
-the overflow store on disk.
+the overflow store on disk. The rows `session` go through a `Session` with a journal in memory: a status as
+the model calls it, and what is done before each request to see whether the tools are due.
 
     python bench/context_tools.py [--json] [--results 10000] [--repeat 15]
 """
@@ -20,6 +21,7 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
+from redraft import Session
 from redraft.context import Change, Commit, Live, Origin, Revision, commit
 from redraft.dialects import OpenAIChat
 from redraft.dialects.stubs import OverflowStub
@@ -52,7 +54,7 @@ class Row:
     fastest: float
 
 
-def _live(results: int) -> Live:
+def _messages(results: int) -> list[dict[str, Any]]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": "task"}]
     for at in range(results):
         name, function = f"call_{at}", {"name": "bash", "arguments": "{}"}
@@ -61,8 +63,23 @@ def _live(results: int) -> Live:
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
         messages.append({"role": "tool", "tool_call_id": name, "content": body})
     messages.append({"role": "assistant", "content": "done"})
-    frame, contents = _CHAT.split({"messages": messages})
+    return messages
+
+
+def _live(results: int) -> Live:
+    frame, contents = _CHAT.split({"messages": _messages(results)})
     return Live.start(_CHAT, Meter(_Letters()), frame, contents)
+
+
+def _session(results: int) -> Session:
+    """A session that is about to ask, and has the tools already."""
+    messages = [*_messages(results), {"role": "user", "content": "free up your context"}]
+    budget, meter = 10**8, Meter(_Letters())
+    session = Session(
+        messages, interface="context-tools", budget=budget, window=budget, meter=meter
+    )
+    session.request()
+    return session
 
 
 def _spilled(live: Live) -> Live:
@@ -101,6 +118,16 @@ def measure(results: int, repeat: int) -> list[Row]:
     with tempfile.TemporaryDirectory() as home, SQLiteOverflow(Path(home, "overflow.db")) as store:
         store.put("")
         rows.append(_timed("put", repeat, lambda at: store.put(f"line {at} of an output\n" * 900)))
+    with _session(results) as session:
+        before = session._engine.toolsets[1].before
+        rows += [
+            _timed(
+                "session: status",
+                repeat,
+                lambda _: session.context_tool("context_status", {"top": 30}),
+            ),
+            _timed("session: before a request", repeat, lambda _: before()),
+        ]
     return rows
 
 
@@ -119,9 +146,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         )
         return 0
-    print(f"{'':24}{'ms':>8}{'fastest':>10}")
+    print(f"{'':28}{'ms':>8}{'fastest':>10}")
     for row in rows:
-        print(f"{row.name:24}{row.ms:8.2f}{row.fastest:10.2f}")
+        print(f"{row.name:28}{row.ms:8.2f}{row.fastest:10.2f}")
     return 0
 
 

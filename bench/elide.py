@@ -5,7 +5,7 @@ Scripted players read an alert log (redraft.testing.alerts) and tidy their conte
 model of each provider's prefix cache. FLOPs are those of the reference geometry (Qwen3.6-27B), money is
 relative to a fresh token (redraft.cost.RELATIVE).
 
-    python bench/elide.py [--json] [--parts 62] [--budget 10000] [--exchanges 1]
+    python bench/elide.py [--json] [--parts 62] [--budget 10000] [--exchanges 1] [--only fenced]
 """
 
 from __future__ import annotations
@@ -37,12 +37,14 @@ from redraft.cost import (
     openai_cache,
     use_flops,
 )
+from redraft.dialects.fenced import Fenced
 from redraft.events import Event
 from redraft.session import ToolCall
 from redraft.settings import Settings
 from redraft.store import VolatileJournal
 from redraft.store.replay import inputs
 from redraft.testing.alerts import AlertTask, make_alert_task
+from redraft.testing.fenced import in_fences
 from redraft.testing.players import Player, ScriptedModel, alert_player, bash_call
 from redraft.tokens import Meter
 
@@ -55,6 +57,7 @@ _SETTINGS: tuple[Elide, Elide] = ("off", "on")
 
 _DIALECTS: Mapping[str, tuple[str, Callable[[], Cache]]] = {
     "openai-chat": ("qwen3.6-27b", Radix),
+    "fenced-chat": ("gemma-3-27b", Radix),
     "openai-responses": ("gpt-5", openai_cache),
     "openai-responses, dropped": ("gpt-6-2", lambda: openai_cache("gpt-6-2")),
     "anthropic": ("claude-opus-5", AnthropicCache),
@@ -62,7 +65,8 @@ _DIALECTS: Mapping[str, tuple[str, Callable[[], Cache]]] = {
     "gemini, signed": ("gemini-3.1-pro", GeminiCache),
 }
 """Wire format, and what its reasoning does when something changes -> a model of that kind, and the cache.
-The turns themselves are played in Chat Completions: what may be elided when depends on the model alone."""
+The turns themselves are played in Chat Completions, with calls as text for `fenced-chat`: what may be
+elided when depends on the model alone."""
 
 
 # -- players ---------------------------------------------------------------------------------------
@@ -216,6 +220,7 @@ def measure(
     """
     model, cache_of = _DIALECTS[dialect]
     plays, interface = PLAYERS[player]
+    fenced = dialect == "fenced-chat"
     events: list[Event] = []
     settings = Settings(elide_edits=elide, output_reserve=1_000)
     with Session(
@@ -225,13 +230,15 @@ def measure(
         budget=budget,
         window=budget + 10_000,
         interface=interface,
+        dialect=Fenced() if fenced else None,
         settings=settings,
         meter=meter,
         path=place,
         tag="4f2a",
         on_event=events.append,
     ) as session:
-        answer = _play(session, ScriptedModel(_paced(plays, task, exchanges), meter), task)
+        paced = _paced(plays, task, exchanges)
+        answer = _play(session, ScriptedModel(in_fences(paced) if fenced else paced, meter), task)
     totals = collected(events)
     flops, money, computed, sent = _priced(session, cache_of(), meter, events)
     return Row(
@@ -365,12 +372,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON array")
     parser.add_argument("--parts", type=int, default=62, help="parts of the log, 1,300 tokens each")
     parser.add_argument("--budget", type=int, default=10_000, help="tokens that a prompt may take")
+    parser.add_argument("--only", default="", help="wire formats whose name begins so")
     parser.add_argument("--exchanges", type=int, default=1, help="how often the user asks")
     asked = parser.parse_args(arguments)
     task, meter = make_alert_task(asked.parts), Meter()
     rows = []
     with TemporaryDirectory(prefix="redraft-elide-") as place:
-        for dialect, player, elide in product(_DIALECTS, PLAYERS, _SETTINGS):
+        named = [name for name in _DIALECTS if name.startswith(asked.only)]
+        for dialect, player, elide in product(named, PLAYERS, _SETTINGS):
             print(f"{dialect}, {player}, {elide} ...", file=sys.stderr)
             row = measure(
                 dialect,

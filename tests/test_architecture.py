@@ -36,7 +36,8 @@ PURE = (
 
 VALUES_ONLY = {
     *("__future__", "abc", "base64", "binascii", "bisect", "collections", "copy", "dataclasses"),
-    *("enum", "fractions", "functools", "hashlib", "heapq", "imagesize", "io", "itertools", "json"),
+    *("difflib", "enum", "fractions", "functools", "hashlib", "heapq", "imagesize", "io"),
+    *("itertools", "json"),
     *("math", "operator", "re", "string", "struct", "textwrap", "types", "typing", "unicodedata"),
     "redraft",
 }

@@ -76,6 +76,21 @@ class TestPays:
         live = start(CHAT, {"messages": [*few, *more, done]}, METER)
         assert mask.decide(View(live, live.tokens * 10 // 9)) is not None
 
+    @pytest.mark.parametrize("words", [100, 900])
+    def test_a_summary_that_is_hardly_shorter_than_what_it_replaces_is_not_used(
+        self, words: int
+    ) -> None:
+        held = {"role": "system", "content": "h " * 9_000}
+        said = [{"role": "assistant", "content": "w " * 500} for _ in range(2)]
+        messages = [held, {"role": "user", "content": "task"}, *said]
+        live = start(CHAT, {"messages": messages}, METER)
+        policy, limit = ThresholdSummary(), live.tokens
+        need = asked_by(policy, live)
+        revision = policy.decide(View(live, limit, {need.key: "w " * words}))
+        assert isinstance(revision, Revision)
+        assert bool(revision.inserts) is (words == 100)
+        assert revision.notes == (() if words == 100 else (FELL_BACK,))
+
 
 class TestUnread:
     def test_results_at_the_end_were_not_read_yet_and_their_call_stays_with_them(self) -> None:

@@ -377,6 +377,30 @@ def test_the_command_of_a_note_becomes_one_line(chat: Tools) -> None:
         assert "remember this" in made.text(handle)
 
 
+def test_where_reasoning_is_bound_a_drop_waits_and_the_model_is_told() -> None:
+    form = FORMATS["anthropic"]()
+    form.model = "claude-opus-5-5"  # type: ignore[misc]
+    made = Tools(form)
+    with made.session as session:
+        for word in ("alpha", "beta"):
+            asked = ("bash", {"command": "ls"})
+            made.story.play(form.reply("hm", asked, thinks="thinking hard"), body(word))
+        one, _ = made.handles()
+        response = form.reply("hm", drop(one), drop(one), thinks="thinking on")
+        made.story.play(response)
+        first, again = (turn.content.text for turn in session.live.turns[-2:])
+        assert f"dropped: {one}" in first
+        assert "accepted; the old text goes on being sent until this exchange ends" in first
+        assert "it is a stub already" in again
+        assert [op.ok for op in made.ops] == [True, False]
+        request = made.story.request()
+        assert "alpha299" in str(request)
+        made.story.play(form.reply("done", thinks="so"))
+        session.append(form.user("next"))
+        assert "alpha299" not in str(made.story.request())
+        assert balanced(session)
+
+
 # -- the fenced route --------------------------------------------------------------------------------
 
 

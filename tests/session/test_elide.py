@@ -241,7 +241,7 @@ def test_which_models_mind() -> None:
 
 def test_auto_follows_what_was_measured() -> None:
     assert {name for name in MEASURED if is_wanted("auto", name)} == {
-        *("anthropic", "gemini", "openai-chat", "openai-responses")
+        *("anthropic", "fenced-chat", "gemini", "openai-chat", "openai-responses")
     }
     assert not is_wanted("auto", "a format that nobody measured")
     assert is_wanted("on", "a format that nobody measured")

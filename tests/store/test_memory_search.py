@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,33 @@ class TestFinding:
             page = " ".join(f"common ground other{at}" for at in range(60))
             hits = memory.search(ItemQuery(f"{page} zebra port 5433 {page}", limit=1))
             assert [hit.item.id for hit in hits] == [wanted]
+
+    @pytest.mark.parametrize(
+        "question",
+        ["common zebra", "common ground", " ".join(f"common{at} ground" for at in range(99))],
+    )
+    def test_few_of_many_items_are_read(
+        self, question: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Reading is what takes time. Every item here has words of the question."""
+        read: list[int] = []
+
+        def items(rows: Iterable[tuple[int, str]]) -> dict[int, frozenset[str]]:
+            found = as_they_are(rows)
+            read.append(len(found))
+            return found
+
+        as_they_are = memory_by_words._items
+        monkeypatch.setattr(memory_by_words, "_items", items)
+        monkeypatch.setattr(memory_by_words, "_MOST_READ", 8)
+        monkeypatch.setattr(memory_by_words, "_MOST_BESIDE", 4)
+        with SQLiteMemory(None) as memory:
+            memory.add_all(Draft(f"common ground number{at} matter{at}") for at in range(200))
+            wanted = memory.add(Draft("common zebra ground")).id
+            hits = memory.search(ItemQuery(question))
+            assert 0 < sum(read) <= 4 * 8 + 4
+            if "zebra" in question:
+                assert hits[0].item.id == wanted
 
     def test_a_condition_finds_what_is_far_down_the_list(
         self, monkeypatch: pytest.MonkeyPatch

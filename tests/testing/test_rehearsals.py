@@ -68,6 +68,13 @@ BODIES: dict[str, Json] = {
         "messages": [{"role": "user", "content": "task"}],
         "tools": [{"name": "bash", "input_schema": {"type": "object"}}],
     },
+    "fenced-chat": {
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "task"},
+        ],
+        "tools": [{"type": "function", "function": TOOL}],
+    },
     "gemini": {
         "systemInstruction": {"parts": [{"text": "Be brief."}]},
         "contents": [{"role": "user", "parts": [{"text": "task"}]}],
@@ -97,7 +104,7 @@ def client(rehearsal: Rehearsal) -> Iterator[Any]:
         case "anthropic":
             with anthropic.Anthropic(**options) as claude:
                 yield lambda request: claude.messages.create(**request)
-        case "openai-chat":
+        case "openai-chat" | "fenced-chat":
             with openai.OpenAI(**options) as chat:
                 yield lambda request: chat.chat.completions.create(**request)
         case "openai-responses":

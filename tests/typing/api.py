@@ -24,8 +24,20 @@ from redraft import (
 )
 from redraft.context import Change, Ledger, Live, Proposal
 from redraft.events import EditJudged, Event
-from redraft.policies import Policy, View
-from redraft.session import Answer, Round, ToolCall
+from redraft.models import Model
+from redraft.policies import ContextReport, Policy, Summarize, View
+from redraft.session import (
+    Answer,
+    Approval,
+    ModelSummarizer,
+    Pending,
+    Rejection,
+    Replay,
+    Round,
+    Summarizer,
+    Summary,
+    ToolCall,
+)
 from redraft.testing import FakeServer
 from redraft.tokens import Meter
 
@@ -49,6 +61,26 @@ def own_loop(client: OpenAI, messages: list[dict[str, Any]], tools: list[dict[st
                 output, code = run(call)
                 round.result(call, output, exit_code=code)
         assert_type((round.free, round.cost), tuple[bool, int])
+
+
+def approver(call: ToolCall) -> Approval | Rejection | None:
+    """Asked before each call."""
+    return Approval(asked="remove files") if call.name == "rm" else Rejection("no")
+
+
+def later(session: Session) -> None:
+    for waiting in session.pending:
+        assert_type(waiting, Pending)
+        if waiting.granted:
+            with session.replay(waiting.id) as replay:
+                assert_type(replay, Replay)
+                output, code = run(replay.call)
+                if not replay.answered:
+                    replay.result(output, exit_code=code)
+        else:
+            session.reject(waiting.id, "not today")
+    with session.round() as round:
+        assert_type(round.pending(round.calls[0], "push", approval="p1"), Approval)
 
 
 async def own_async_loop(client: AsyncOpenAI, messages: list[dict[str, Any]]) -> None:
@@ -115,6 +147,18 @@ class Forget:
         return Revision("policy", self.name, (Change(turn.number, turn.digest, None),))
 
 
+def in_short(need: Summarize) -> Summary:
+    """A summarizer of one's own."""
+    return Summary(need.text[: need.max_tokens])
+
+
+def a_report(session: Session, model: Model) -> dict[str, Any]:
+    summarizer: Summarizer = ModelSummarizer(model)
+    with Session([], policy="manager", policy_options={"trigger": "0.6"}, summarizer=summarizer):
+        assert_type(session.report(), ContextReport)
+    return session.report().as_dict()
+
+
 def with_everything(env: Mapping[str, str]) -> Session:
     policy: Policy = Forget()
     return Session(
@@ -132,6 +176,10 @@ def with_everything(env: Mapping[str, str]) -> Session:
         meter=Meter(),
         checks=[veto],
         fallback=policy,
+        policy=policy,
+        summarizer=in_short,
+        memory=Path("memory.db"),
+        clock=lambda: 0.0,
         on_event=watch,
         on_escalation=escalate,
     )

@@ -156,7 +156,9 @@ def _rotation(event: PolicyActed) -> Line:
 def _context_op(event: ContextOp) -> Line:
     """A call of a context tool; what it changed, its edit says."""
     of = one_line(", ".join(event.handles), _MOST)
-    return _beside(f"{event.tool} {of}".rstrip() + ("" if event.ok else ": nothing was done"), "dim")
+    return _beside(
+        f"{event.tool} {of}".rstrip() + ("" if event.ok else ": nothing was done"), "dim"
+    )
 
 
 def _edit(event: EditJudged) -> Line:

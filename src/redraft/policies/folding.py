@@ -43,6 +43,7 @@ __all__ = [
     "size",
     "told",
     "unread",
+    "worthwhile",
 ]
 
 LEAST_GAIN = 0.03
@@ -113,6 +114,22 @@ def pays(view: View, freed: int) -> bool:
         return False
     rescues = view.limit < view.live.tokens <= view.limit + freed - RECEIPT_CAP
     return freed >= LEAST_GAIN * view.limit or rescues
+
+
+def worthwhile(view: View, revision: Revision | None) -> Revision | None:
+    """A revision that removes turns and puts others in, if that pays; else None.
+
+    Args:
+        view: what the policy looks at.
+        revision: what it would propose.
+    """
+    if revision is None:
+        return None
+    gone = {change.number for change in revision.changes}
+    freed = sum(turn.tokens for turn in view.live.turns if turn.number in gone)
+    put_in = sum(change.new.tokens for change in revision.changes if change.new is not None)
+    put_in += sum(insert.new.tokens for insert in revision.inserts)
+    return revision if pays(view, freed - put_in) else None
 
 
 def told(some: Sequence[Group]) -> str:

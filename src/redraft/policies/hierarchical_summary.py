@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from redraft.context import RECEIPT_CAP, Revision
 from redraft.policies.base import Summarize, View
-from redraft.policies.folding import accepted, asked, folded, movable, pays, size
+from redraft.policies.folding import accepted, asked, folded, movable, pays, size, worthwhile
 from redraft.policies.options import checked, nested, share, whole
 from redraft.policies.sliding_window import NOTHING_ELSE, WINDOW, SlidingWindow, instead
 
@@ -51,5 +51,5 @@ class HierarchicalSummary:
         if need.key not in view.given:
             return need
         text = accepted(view, need, old)
-        done = folded(live, self.name, old, text) if text else None
+        done = worthwhile(view, folded(live, self.name, old, text) if text else None)
         return done or instead(view, self.name, self.fallback, trigger=self.trigger)

@@ -28,7 +28,16 @@ from redraft.dialects.fenced_results import round_handle
 from redraft.dialects.preserve import pending_approvals, preserved_block
 from redraft.dialects.stubs import DISK, OverflowStub
 from redraft.policies.base import Summarize, View
-from redraft.policies.folding import accepted, asked, folded, movable, pays, size, unread
+from redraft.policies.folding import (
+    accepted,
+    asked,
+    folded,
+    movable,
+    pays,
+    size,
+    unread,
+    worthwhile,
+)
 from redraft.policies.options import WELL_BELOW, checked, share, whole
 from redraft.policies.sliding_window import SlidingWindow, instead
 from redraft.prompts.rewrites import SPILLED
@@ -160,7 +169,7 @@ class Pressure:
         texts = [turn.content.text for group in old for turn in group.turns]
         summary = accepted(view, need, old, preserved_block(texts, view.live.settled))
         fold = folded(view.live, self.name, old, summary) if summary else None
-        return fold and _beside(fold, spilled)
+        return worthwhile(view, fold and _beside(fold, spilled))
 
     def _slid(self, view: View, spilled: Sequence[Change], keep: int) -> Revision | None:
         """The window's step with what is spilled beside it, where there is no summary."""

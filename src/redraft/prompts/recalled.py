@@ -30,5 +30,10 @@ def recalled_section(notes: Sequence[tuple[str, str]]) -> str:
         return ""
     runs = (len(run) for _, text in notes for run in _TICKS.findall(text))
     fence = "`" * (1 + max(runs, default=2))
-    shown = (f"{fence}note {one_line(label, 200)}\n{text}\n{fence}" for label, text in notes)
+    shown = (f"{fence}note {_line(label)}\n{text}\n{fence}" for label, text in notes)
     return "\n\n".join([_HEAD, *shown])
+
+
+def _line(label: str) -> str:
+    """A label that stays on the line of the fence."""
+    return one_line(label, 200).replace("`", "'")

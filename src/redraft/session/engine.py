@@ -170,9 +170,9 @@ class Engine:
     def take_answer(self, response: object) -> None:
         """Read a response and append the assistant turn; raises `DialectError`."""
         core = self.core
-        turns = () if core.observe else core.live.turns
+        turns, newest = ((), ()) if core.observe else (core.live.turns, self._newest)
         taken = {call.id for turn in turns for call in turn.content.calls}
-        reply = core.live.dialect.read(response, taken.union(self._newest))
+        reply = core.live.dialect.read(response, taken.union(newest))
         usage = reply.usage
         self.stand_in([reply.content])
         core.journal.record(Answered(core.round + 1, usage, reply.paused))

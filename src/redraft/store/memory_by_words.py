@@ -126,8 +126,8 @@ def _matching(
     )
 
 
-def _items(rows: Iterable[Sequence[str]]) -> Items:
-    return {int(row[0]): frozenset(row[1].split()) for row in rows}
+def _items(rows: Iterable[tuple[int, str]]) -> Items:
+    return {number: frozenset(words.split()) for number, words in rows}
 
 
 def _mostly(database: sqlite3.Connection, query: ItemQuery, now: float, asked: _Asked) -> Items:
@@ -150,12 +150,12 @@ def _mostly(database: sqlite3.Connection, query: ItemQuery, now: float, asked: _
     most = _MOST_BESIDE if short else _MOST_READ
     reach = most if len(given) == 1 else _MOST_TRIED
     best = nlargest(reach, zip(weights.values(), weights, strict=True))
-    rows = database.execute(
+    found: Iterable[tuple[int, str]] = database.execute(
         "SELECT item.id, item.terms FROM item "
         f"WHERE item.id IN ({','.join(str(number) for _, number in best)}) AND {where}",
         given,
     )
-    return _items(nlargest(most, rows, key=lambda row: (weights[row[0]], row[0])))
+    return _items(nlargest(most, found, key=lambda one: (weights[one[0]], one[0])))
 
 
 def _measured(

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 from redraft.testing.anthropic_server import FakeAnthropic
+from redraft.testing.embedding import HashedNgrams
 from redraft.testing.faults import Answer, Fault
+from redraft.testing.fenced import in_fences, refused_in_fences
 from redraft.testing.gemini_server import FakeGemini
 from redraft.testing.refusals import Complaint, complaints
 from redraft.testing.responses_server import FakeResponses
@@ -21,6 +23,9 @@ __all__ = [
     "FakeResponses",
     "FakeServer",
     "Fault",
+    "HashedNgrams",
     "complaints",
+    "in_fences",
     "refused_by_openai",
+    "refused_in_fences",
 ]

@@ -253,8 +253,8 @@ def _summary(live: Live, step: Step) -> Revision | None:
 
 def _mask(live: Live, step: Step) -> Revision | None:
     """A policy hides old outputs."""
-    mask = ObservationMask(trigger=0, target=0, keep=step.how % 3, least=step.to % 9)
-    revision = mask.decide(View(live, _NO_LIMIT))
+    mask = ObservationMask(trigger=0.5, target=0, keep=step.how % 3, least=step.to % 9)
+    revision = mask.decide(View(live, live.tokens))
     return replace(revision, gate=Gate.FIT) if revision else None
 
 

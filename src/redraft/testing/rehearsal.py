@@ -14,11 +14,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from redraft.dialects import Anthropic, Dialect, Gemini, OpenAIChat, OpenAIResponses
+from redraft.dialects.fenced import Fenced
 from redraft.errors import BudgetError, UndoError
 from redraft.session import Session
 from redraft.testing.anthropic_server import FakeAnthropic
 from redraft.testing.edits import Step, answer_of
 from redraft.testing.faults import Fault
+from redraft.testing.fenced import in_fences, refused_in_fences
 from redraft.testing.file_edits import FILE_EDITS, rewritten
 from redraft.testing.gemini_server import FakeGemini
 from redraft.testing.responses_server import FakeResponses
@@ -34,6 +36,7 @@ Send = Callable[[Json], Any]
 
 MODELS = {
     "anthropic": "claude-fable-5-1",
+    "fenced-chat": "gemma-3-27b",
     "gemini": "gemini-3-pro",
     "openai-chat": "gpt-5",
     "openai-responses": "gpt-5",
@@ -42,12 +45,14 @@ MODELS = {
 
 _MAKERS: Mapping[str, Callable[[], Dialect]] = {
     "anthropic": Anthropic,
+    "fenced-chat": Fenced,
     "gemini": Gemini,
     "openai-chat": OpenAIChat,
     "openai-responses": OpenAIResponses,
 }
 _PATHS = {
     "anthropic": "/v1/messages",
+    "fenced-chat": "/v1/chat/completions",
     "gemini": f"/v1beta/models/{MODELS['gemini']}:generateContent",
     "openai-chat": "/v1/chat/completions",
     "openai-responses": "/v1/responses",
@@ -114,6 +119,9 @@ def server_for(
     """
     makers: Mapping[str, Callable[[], LocalServer]] = {
         "anthropic": lambda: FakeAnthropic(player, faults=faults),
+        "fenced-chat": lambda: FakeServer(
+            in_fences(player), check=refused_in_fences, faults=faults
+        ),
         "gemini": lambda: FakeGemini(player, faults=faults),
         "openai-chat": lambda: FakeServer(player, check=refused_by_openai, faults=faults),
         "openai-responses": lambda: FakeResponses(player, faults=faults),
@@ -251,7 +259,7 @@ class Rehearsal:
         """What goes wrong with the request: it is too large, or the answer is cut off."""
         if step.kind == "rollback":
             window = max(4_000, self.session.tokens * 3 // 4)
-            kind = "openai" if self.name.startswith("openai") else self.name
+            kind = self.name if self.name in ("anthropic", "gemini") else "openai"
             return Fault.overflow(self.session.tokens + 1_000, window, server=kind)
         return Fault.cut() if step.kind == "summary" else None
 

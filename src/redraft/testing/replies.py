@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from redraft.testing.completions import chat_completion, usage
+from redraft.testing.fenced import fenced_message
 
 __all__ = ["anthropic_blocks", "gemini_parts", "reply", "responses_items"]
 
@@ -109,6 +110,8 @@ def reply(dialect: str, message: Message, number: int) -> Json:
         case "openai-chat":
             finish = "tool_calls" if message.get("tool_calls") else "stop"
             return chat_completion(number, "m", message, finish, usage(0, 0, 0))
+        case "fenced-chat":
+            return chat_completion(number, "m", fenced_message(message), "stop", usage(0, 0, 0))
         case "anthropic":
             blocks = anthropic_blocks(message)
             for place, block in enumerate(blocks):

@@ -38,6 +38,7 @@ __all__ = ["detect", "read"]
 UNTOLD = "the server reported no cache reads, or they were all zero"
 _APIS = {
     "openai-chat": "chat",
+    "fenced-chat": "chat",
     "openai-responses": "responses",
     "anthropic": "anthropic",
     "gemini": "gemini",

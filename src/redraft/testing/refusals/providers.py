@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from redraft.testing.refusals import anthropic, chat, gemini, responses
+from redraft.testing.refusals import anthropic, chat, fenced, gemini, responses
 from redraft.testing.refusals.base import Body, Complaint
 
 __all__ = ["complaints"]
 
 _CHECKS: Mapping[str, Callable[[Body], Iterator[Complaint]]] = {
     "anthropic": anthropic.complaints,
+    "fenced-chat": fenced.complaints,
     "gemini": gemini.complaints,
     "openai-chat": chat.complaints,
     "openai-responses": responses.complaints,

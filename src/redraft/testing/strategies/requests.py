@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis.strategies import SearchStrategy
 
 from redraft.dialects import Profile
+from redraft.testing.fenced import fenced_request
 from redraft.testing.strategies.anthropic import anthropic_body
 from redraft.testing.strategies.chat import chat_conversations
 from redraft.testing.strategies.damage import damaged
@@ -20,6 +21,7 @@ Json = dict[str, Any]
 
 _LISTS = {
     "anthropic": "messages",
+    "fenced-chat": "messages",
     "gemini": "contents",
     "openai-chat": "messages",
     "openai-responses": "input",
@@ -45,7 +47,8 @@ def conversations(
     words of the user that nobody has answered yet.
 
     Args:
-        dialect: the wire format's name: `openai-chat`, `openai-responses`, `anthropic`, `gemini`.
+        dialect: the wire format's name: `openai-chat`, `fenced-chat`, `openai-responses`,
+            `anthropic`, `gemini`.
         max_exchanges: user turns at most; each begins an exchange of up to three rounds.
         surrogates: whether texts may hold lone surrogates.
         interrupted: whether calls may lack their results.
@@ -121,6 +124,10 @@ def _bodies(dialect: str, *, legal: bool, **options: Any) -> SearchStrategy[Json
     match dialect:
         case "anthropic":
             return plans(legal=legal, **options).map(anthropic_body)
+        case "fenced-chat":
+            return requests("openai-chat", legal=legal, max_exchanges=options["max_exchanges"]).map(
+                fenced_request
+            )
         case "gemini":
             return plans(legal=legal, **options).map(gemini_body)
         case "openai-responses":
