@@ -6,8 +6,8 @@ from collections import Counter
 from typing import Any
 
 from context_world import CHAT, METER, start
-from edit_scripts import Event, Run, play, scripts
-from hypothesis import given
+from edit_scripts import Event, Run, Step, play, scripts
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from redraft.context import (
@@ -207,6 +207,31 @@ def test_every_commit_can_be_taken_back_at_once_to_the_very_same_turns(
             assert back.live.tokens == event.before.tokens
 
 
+# Without the stray result the call in front of it waits; then the result comes back behind it.
+@example(
+    messages=[
+        {"role": "user", "content": ""},
+        *[
+            message
+            for call, answers in (("call_1", "call_1"), ("call_2", "stray"))
+            for message in (
+                {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {
+                            "id": call,
+                            "type": "function",
+                            "function": {"name": "b", "arguments": "{}"},
+                        }
+                    ],
+                },
+                {"role": "tool", "tool_call_id": answers, "content": ""},
+            )
+        ],
+    ],
+    script=[*[Step("file", 0, 0, 0, "")] * 3, Step("file", 0, 0, 98, "")],
+)
 @given(conversations(max_exchanges=2) | damaged_conversations(), scripts)
 def test_taking_all_commits_back_newest_first_leaves_what_was_appended(
     messages: Any, script: Script

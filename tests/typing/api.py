@@ -112,6 +112,8 @@ def what_can_be_looked_at(session: Session) -> None:
     assert_type(session.undo(1), Receipt)
     assert_type(session.receipts[-1].status, Status)
     session.pin(3, 4)
+    said: str = session.context_tool("context_drop", {"handles": ["call_1"]})
+    print(said, session.own_tools)
     session.unpin(3)
     session.append({"role": "user", "content": "Go on."})
     session.finish("the step budget is spent")

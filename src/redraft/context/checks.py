@@ -149,13 +149,16 @@ def whole_groups(proposal: Proposal) -> str | None:
     broken = _loose(after, start, stretch.after) - _loose(before, start, stretch.before)
     # What comes back stood like this before the revision that is undone (a stray result that the
     # client sent, say), so nothing is parted now that was not then.
-    back = {
-        change.new.number for change in proposal.revision.changes if isinstance(change.new, Turn)
-    }
-    back |= {item.new.number for item in proposal.revision.inserts if isinstance(item.new, Turn)}
+    back = _coming_back(proposal.revision)
     if broken and back:
         back.update(_beside(after, back))
     return "a call and its result would be parted" if {key[0] for key in broken} - back else None
+
+
+def _coming_back(revision: Revision) -> set[int]:
+    """Numbers of the turns that a revision brings back as they were."""
+    news = [change.new for change in revision.changes] + [item.new for item in revision.inserts]
+    return {new.number for new in news if isinstance(new, Turn)}
 
 
 def _beside(turns: Sequence[Turn], numbers: Collection[int]) -> Iterator[int]:
@@ -187,9 +190,14 @@ def _loose(turns: Sequence[Turn], start: int, end: int) -> Counter[tuple[int, st
 
 
 def open_round_last(proposal: Proposal) -> str | None:
-    """Results are appended at the end, so nothing may stand behind the calls that wait for them."""
+    """Results are appended at the end, so nothing may stand behind the calls that wait for them, but what
+    stood there before an edit took it away and comes back."""
     before, after = proposal.before, proposal.after
     waiting = before.turns[before.open_at :]
-    if after.turns[len(after.turns) - len(waiting) :] == waiting:
+    first = waiting[0].number if waiting else 0
+    back = {number for number in _coming_back(proposal.revision) if number > first}
+    kept = {turn.number for turn in waiting}
+    standing = tuple(turn for turn in after.turns if turn.number not in back - kept)
+    if standing[len(standing) - len(waiting) :] == waiting:
         return None
     return "the round in progress must stay the last"

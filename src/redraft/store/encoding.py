@@ -154,7 +154,10 @@ def encode(entry: Entry, refs: References) -> Values:
         case Handed() | Output() | Decided():
             return {**flat(entry), "text": refs.value(entry.text)}
         case Asked():
-            bodies = {"arguments": refs.value(dict(entry.arguments)), "text": refs.value(entry.text)}
+            bodies = {
+                "arguments": refs.value(dict(entry.arguments)),
+                "text": refs.value(entry.text),
+            }
             return {**flat(entry), **bodies}
         case Pinned():
             board = {} if entry.board is None else {"board": entry.board.as_values()}

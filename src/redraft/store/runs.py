@@ -54,8 +54,9 @@ class RunInfo:
     Attributes:
         name: its name.
         directory: where it lies.
-        status: `running` while a process writes to it; else `finished`, `stopped`, `waiting`, `interrupted`,
-            `failed`, `closed` (a session without an agent), `broken off`, `empty` or `damaged`.
+        status: `running` while a process writes to it; else `finished`, `stopped`, `waiting`,
+            `interrupted`, `failed`, `closed` (a session without an agent), `broken off`, `empty` or
+            `damaged`.
         why: why it did not finish; of a damaged one, what is wrong.
         writer: the process that writes to it; None for nobody, 0 where it cannot be told.
         model: the model's name.

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis.strategies import SearchStrategy
 
 from redraft.dialects import Profile
+from redraft.dialects.fenced_results import stripped
 from redraft.testing.fenced import fenced_request
 from redraft.testing.strategies.anthropic import anthropic_body
 from redraft.testing.strategies.chat import chat_conversations
@@ -69,6 +70,8 @@ def conversations(
         interrupted=interrupted,
         repeated_ids=repeated_ids,
     )
+    if dialect == "fenced-chat":  # as they are sent: what is kept beside a message is no part of it
+        return whole.map(lambda body: [stripped(message) for message in body["messages"]])
     return whole.map(lambda body: list(body[_LISTS[dialect]]))
 
 
