@@ -13,6 +13,13 @@ from redraft.settings import Settings
 
 Message = Mapping[str, Any]
 
+NOTE_ALL = (
+    'python3 -c \'import os; p = os.environ["REDRAFT_CONTEXT_FILE"]; t = open(p).read(); '
+    'i = t.index("[[CTX_TURN 3 "); j = t.rindex("[[CTX_END]]"); '
+    'open(p, "w").write(t[:i] + "[[CTX_TURN 3 role=assistant]]\\nnoted\\n\\n" + t[j:])\''
+)
+"""A command that puts one note into the place of all turns from the third on."""
+
 
 def bash(command: str, **more: Any) -> Message:
     function = {"name": "bash", "arguments": json.dumps({"command": command, **more})}

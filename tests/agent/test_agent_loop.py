@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_world import Scripted, agent, bash, play, say
+from agent_world import NOTE_ALL, Scripted, agent, bash, play, say
 
 from redraft.agent import (
     BASH,
@@ -64,12 +64,7 @@ def test_a_scripted_model_is_a_model() -> None:
 
 
 def test_commands_find_the_context_file_and_their_edits_land(tmp_path: Path) -> None:
-    edit = (
-        'python3 -c \'import os; p = os.environ["REDRAFT_CONTEXT_FILE"]; t = open(p).read(); '
-        'i = t.index("[[CTX_TURN 3 "); j = t.rindex("[[CTX_END]]"); '
-        'open(p, "w").write(t[:i] + "[[CTX_TURN 3 role=assistant]]\\nnoted\\n\\n" + t[j:])\''
-    )
-    made, model = play(bash("seq 1 300"), bash(edit), place=tmp_path)
+    made, model = play(bash("seq 1 300"), bash(NOTE_ALL), place=tmp_path)
     metrics = made.result.metrics
     assert dict(metrics.edits) == {"applied": 1}
     assert (metrics.steps, metrics.free_rounds) == (1, 1)

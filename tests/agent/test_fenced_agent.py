@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from agent_world import Scripted, say
+from agent_world import NOTE_ALL, Scripted, say
 from fenced_world import calls, play, results, run, sent, settings
 
 from redraft.agent import Agent, Prodded, RunStatus
@@ -82,12 +82,7 @@ def test_handles_go_on_where_turns_were_taken_away(tmp_path: Path) -> None:
 
 
 def test_commands_edit_the_context_file_on_this_route(tmp_path: Path) -> None:
-    edit = (
-        'python3 -c \'import os; p = os.environ["REDRAFT_CONTEXT_FILE"]; t = open(p).read(); '
-        'i = t.index("[[CTX_TURN 3 "); j = t.rindex("[[CTX_END]]"); '
-        'open(p, "w").write(t[:i] + "[[CTX_TURN 3 role=assistant]]\\nnoted\\n\\n" + t[j:])\''
-    )
-    made, model = play(run("seq 1 300"), run(edit), place=tmp_path)
+    made, model = play(run("seq 1 300"), run(NOTE_ALL), place=tmp_path)
     assert dict(made.result.metrics.edits) == {"applied": 1}
     assert (made.result.metrics.steps, made.result.metrics.free_rounds) == (1, 1)
     assert sent(model)[2] == "noted"

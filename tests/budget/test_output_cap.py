@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from itertools import pairwise
@@ -117,6 +118,38 @@ def test_what_is_kept_is_a_head_and_a_tail_cut_between_whole_characters(
 @given(texts, st.integers(0, 200))
 def test_the_same_output_is_cut_the_same_way(text: str, room: int) -> None:
     assert cap_output(text, room, count) == cap_output(text, room, count)
+
+
+TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s"{}\[\],:]+')
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["id", "na me", 'q"]}']),
+            st.integers() | st.floats(allow_nan=False) | st.text('ab "\\{},\n', max_size=12),
+        ),
+        min_size=12,
+        max_size=60,
+    ),
+    st.integers(60, 200),
+    st.sampled_from([None, 1]),
+)
+def test_a_payload_is_cut_between_its_tokens(rows: object, room: int, indent: int | None) -> None:
+    text = json.dumps(rows, indent=indent)
+    capped, left_out = cap_output(text, room, count)
+    if not left_out or not MARK.search(capped):
+        return
+    head, tail = parts(text, capped)
+    whole = TOKENS.findall(text)
+    first, last = TOKENS.findall(head), TOKENS.findall(tail)
+    assert first == whole[: len(first)]
+    assert last == whole[len(whole) - len(last) :]
+
+
+def test_a_payload_that_is_one_long_string_shows_a_part_of_it() -> None:
+    capped, _ = cap_output(json.dumps({"file": "word " * 2_000}), 100, count)
+    assert capped.count("word") > 60
 
 
 def test_where_only_the_marker_fits_only_the_marker_is_shown() -> None:

@@ -124,4 +124,5 @@ def test_gc_prunes_originals_that_nothing_cites() -> None:
     again = json.loads(redraft("gc", "--overflow", "--larger-than", "1b", "--json").out)
     assert [(row["removed"], row["kept"]) for row in again] == [([], 1)]
     assert redraft("gc", "--overflow", "--older-than", "1d", "--dry-run").code == 2
+    assert "say which originals should go" in redraft("gc", "--overflow").err
     assert runs_home().exists()

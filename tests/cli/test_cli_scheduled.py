@@ -76,6 +76,23 @@ def test_the_report_has_five_parts_in_their_order() -> None:
     assert values["efficiency"]["saved_per_hour"] > 0
 
 
+def test_the_report_counts_as_the_run_itself_does() -> None:
+    worker = Worker()
+    with FakeServer(worker) as server:
+        done = run(server, *SMALL, "--policy", "threshold-summary", "--json")
+    values = redraft("show", "last", "--report", "--json").json
+    limit = values["status"]["limit"]
+    assert f" of {limit:,} tokens" in done.err
+    assert 0 < values["status"]["tokens"] <= limit
+    assert all(one["after"] < one["before"] <= 1.1 * limit for one in values["rotations"])
+
+
+def test_the_report_names_a_policy_by_which_the_model_decides() -> None:
+    with FakeServer(Worker(1)) as server:
+        assert run(server, *SMALL, "--policy", "self-compact").code == 0
+    assert "self-compact: the model decides" in redraft("show", "last", "--report").out
+
+
 def test_the_report_of_a_run_without_a_policy() -> None:
     with FakeServer(Worker(1)) as server:
         assert run(server, *SMALL).code == 0
@@ -128,6 +145,7 @@ def test_another_model_of_the_same_server_summarizes_also_after_resume() -> None
         ("append-only", (), False),
         ("hybrid", (), True),
         ("sliding-window", ("--interface", "file"), True),
+        ("context-file", ("--interface", "both"), True),
         ("context-tools", (), False),
         ("self-compact", (), False),
         ("fold", ("--policy-option", "bodies=2"), False),
@@ -148,6 +166,9 @@ def test_who_has_a_context_file(policy: str, named: tuple[str, ...], file: bool)
         (("--policy", "sliding-window", "--policy-option", "tigger=0.8"), "trigger=0.75"),
         (("--policy-option", "trigger=0.8"), "--policy"),
         (("--policy", "append-only", "--policy-option", "x=1"), "append-only has no"),
+        (("--policy", "fold", "--policy-option", "depth=0"), "from 1. Options of fold, with their"),
+        (("--policy", "context-file", "--interface", "context-tools"), "is --interface file"),
+        (("--policy", "context-tools", "--interface", "both"), "is --interface context-tools"),
     ],
 )
 def test_a_mistake_is_said_before_anything_is_sent(arguments: tuple[str, ...], says: str) -> None:

@@ -51,6 +51,8 @@ def test_each_exchange_has_its_row_and_the_rows_their_means() -> None:
         "avg_tokens_per_tool_call",
         "avg_tokens_per_round",
     }
+    twice = json.loads(redraft("scorecard", "last", "last", "--json").out)
+    assert twice == card  # each run counts once
     table = redraft("scorecard", "last", "last").out.splitlines()
     for title in ("exchange", "rounds", "calls", "total", "per round"):
         assert title in table[0]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spectrum_world import Words, decided, eager, holds, start
 
-from redraft.context import Origin
+from redraft.context import Live, Origin
 from redraft.dialects import OpenAIChat
 from redraft.dialects.fenced import Fenced
 from redraft.dialects.fenced_calls import call_fence
@@ -48,6 +48,21 @@ prose = st.lists(
     min_size=1,
     max_size=6,
 ).map(" ".join)
+
+
+def results(least: int, most: int) -> st.SearchStrategy[list[str]]:
+    """Results of tools: a payload again and again, so that some of them are large."""
+    return st.builds(
+        lambda some, times: [f"{one}\n" * times for one in some],
+        st.lists(payloads, min_size=least, max_size=most),
+        st.integers(1, 60),
+    )
+
+
+def after(name: str, live: Live) -> Live:
+    """The context after one step of a policy."""
+    revision, _ = decided(eager()[name](), live, live.tokens, "good")
+    return holds(live, revision, live.tokens) if revision else live
 
 
 def shaped(pieces: list[str]) -> str:
@@ -95,15 +110,12 @@ def talked(bodies: list[str]) -> Any:
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=15)
-@given(st.lists(payloads, min_size=1, max_size=5), st.integers(1, 60))
+@given(results(1, 5))
 def test_whatever_a_policy_does_a_result_stands_whole_or_is_a_stub_for_all_of_it(
-    name: str, bodies: list[str], times: int
+    name: str, bodies: list[str]
 ) -> None:
-    bodies = [f"{body}\n" * times for body in bodies]
     live = start(CHAT, talked(bodies), METER)
-    revision, _ = decided(eager()[name](), live, live.tokens, "good")
-    after = holds(live, revision, live.tokens) if revision else live
-    for turn in after.turns:
+    for turn in after(name, live).turns:
         for call in turn.content.calls:
             assert json.loads(call.arguments)["command"].startswith("cat ")
         if turn.role != "tool":
@@ -124,11 +136,10 @@ def test_whatever_a_policy_does_a_result_stands_whole_or_is_a_stub_for_all_of_it
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=15)
-@given(st.lists(payloads, min_size=2, max_size=4), st.integers(1, 60))
+@given(results(2, 4))
 def test_on_the_fenced_route_a_result_goes_alone_and_its_neighbours_stay_as_they_are(
-    name: str, bodies: list[str], times: int
+    name: str, bodies: list[str]
 ) -> None:
-    bodies = [f"{body}\n" * times for body in bodies]
     fence = call_fence("bash", '{"command": "cat"}')
     pieces = [Piece(f"r1.{at + 1}", "bash", body) for at, body in enumerate(bodies)]
     said = {
@@ -139,10 +150,9 @@ def test_on_the_fenced_route_a_result_goes_alone_and_its_neighbours_stay_as_they
     body = {"messages": [*messages, {"role": "assistant", "content": "done"}]}
     live = start(Fenced(), body, METER)
     before = {turn.number: turn.content.text for turn in live.turns}
-    revision, _ = decided(eager()[name](), live, live.tokens, "good")
-    after = holds(live, revision, live.tokens) if revision else live
-    sent = "\n".join(message["content"] for message in after.body()["messages"])
-    for turn in after.turns:
+    changed = after(name, live)
+    sent = "\n".join(message["content"] for message in changed.body()["messages"])
+    for turn in changed.turns:
         assert turn.content.text.strip() in sent
         if turn.role == "tool" and turn.content.text != before[turn.number]:
             assert stubs_in(turn.content.text) or turn.content.text.startswith("[")

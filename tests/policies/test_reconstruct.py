@@ -190,6 +190,22 @@ class TestWhatIsLeftOut:
             ("recent", "it answers what is not there"),
         ]
 
+    def test_the_task_and_what_the_user_lays_down_stay_with_the_newest_of_long_work(self) -> None:
+        work: list[dict[str, Any]] = [say("user", "Read the logs."), say("assistant", "ok")]
+        work += [say("user", "Never touch keep.txt."), say("assistant", "ok")]
+        work += [say("user", "Mend the tests.")]
+        for at in range(30):
+            function = {"name": "bash", "arguments": "{}"}
+            call = {"id": f"c{at}", "type": "function", "function": function}
+            work.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            work.append({"role": "tool", "tool_call_id": f"c{at}", "content": f"{at} " * 9})
+        one = made({"messages": work}, 400)
+        words = [message["content"] for message in one.request["messages"] if message["content"]]
+        assert words[:3] == ["Work with care.", "Never touch keep.txt.", "Mend the tests."]
+        assert words[-3:] == ["28 " * 9, "29 " * 9, "Mend the port."]
+        assert "Read the logs." not in words
+        assert all("fill the 160 tokens" in left.why for left in one.left_out)
+
     def test_calls_without_results_stay_behind(self) -> None:
         call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
         waiting = {"role": "assistant", "content": None, "tool_calls": [call]}
@@ -219,6 +235,13 @@ class TestWhatIsLeftOut:
     def test_shares_that_cannot_be_had_are_an_error(self, recent: float, memory: float) -> None:
         with pytest.raises(BudgetError, match="cannot both be had"):
             Shares(recent, memory)
+
+
+@every
+def test_without_recent_turns_it_is_a_request_of_every_format(dialect: str) -> None:
+    one = reconstruct("Care.", "Hello.", limit=100, dialect=dialect_named(dialect), meter=METER)
+    assert len(one.request[LISTS[dialect]]) in (1, 2)
+    assert one.parts[1].count == 0
 
 
 def test_without_anything_but_an_input_it_is_that() -> None:

@@ -90,6 +90,17 @@ def test_the_tool_is_not_mentioned_where_there_is_only_the_file() -> None:
     assert "edit_context" in section("both")
 
 
+@pytest.mark.parametrize("interface", ["context-tools", "all"])
+def test_context_tools_that_are_switched_off_are_not_promised(interface: Interface) -> None:
+    on = system_section(PATH, interface=interface, tag=TAG)
+    off = system_section(PATH, interface=interface, tag=TAG, tools=False)
+    assert "`context_drop`" in on
+    assert "`read_overflow`" in on
+    assert "context_" not in off
+    assert "read_overflow" not in off
+    assert "[overflow id=" in off  # the pass moves results out all the same
+
+
 def test_a_steering_sentence_stands_at_the_end_as_it_is() -> None:
     steer = "Compact at half; keep {braces} as they are."
     assert section("file", steer) == f"{section('file')}\n\n{steer}"

@@ -66,6 +66,17 @@ class Format(ABC):
     def profile(self) -> Profile:
         return profile_of(self.dialect(), self.model)
 
+    def session(self, messages: Sequence[Json] | None = None, **options: Any) -> Session:
+        """A session of this format, with the task unless it is given what to begin with."""
+        return Session(
+            self.task() if messages is None else messages,
+            dialect=options.pop("dialect", self.dialect()),
+            model=self.model,
+            tools=self.tools,
+            parameters=self.fields,
+            **options,
+        )
+
     def task(self, words: str = TASK) -> list[Json]:
         """What the conversation begins with."""
         return [self.user(words)]
@@ -363,15 +374,7 @@ class Story:
         # The commands of edits stay as they are, so that only what a test does changes the context.
         settings = Settings(elide_edits="off")
         options = {"budget": 40_000, "tag": "beef", "settings": settings, **options}
-        task = options.pop("messages", None)
-        self.session = Session(
-            form.task() if task is None else task,
-            dialect=options.pop("dialect", form.dialect()),
-            model=form.model,
-            tools=form.tools,
-            parameters=form.fields,
-            **options,
-        )
+        self.session = form.session(**options)
         self.sent: list[list[Any]] = []
         self.bytes: list[bytes] = []
 

@@ -9,7 +9,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from killed_world import Point, dies, digest_of, main, say
+from killed_world import Letters, Point, dies, digest_of, main, say
 
 TARGET = 10
 """Rounds of commands that the model makes."""
@@ -23,10 +23,6 @@ def work(run: Path, point: Point) -> None:
     from redraft import Session, Settings
     from redraft.store import Entry, SQLiteJournal, SQLiteOverflow
     from redraft.tokens import Meter
-
-    class Letters:
-        def count(self, text: str) -> int:
-            return len(text)
 
     recording, putting = dies(point, "record"), dies(point, "put")
 

@@ -1,7 +1,7 @@
 """A session that works on a small task and is killed on the way: run as a process of its own.
 
 Reads orders as JSON lines, `{"run": directory, "point": where to die}`, and forks a process for each, so
-that a hundred of them cost the imports once. `Killers` is the other side.
+that a hundred of them cost the imports once. `Killers` is the other side, and tells a whole run's story.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+
+from redraft.store import SQLiteJournal, inputs
+from redraft.tokens import Meter
 
 TARGET = 16
 """How far the task counts."""
@@ -28,15 +31,29 @@ Point = Sequence[Any] | None
 """Where to die: `("record", n, "before" | "after")`, `("command", n, "before" | "after")`, `("delay",
 seconds)`, or None for nowhere."""
 
+Check = Callable[[Path], None]
+"""Looks at what a run left behind."""
+
+
+class Letters:
+    def count(self, text: str) -> int:
+        return len(text)
+
 
 class Killers:
     """Starts sessions that die where they are told to.
 
     Args:
+        ended: what must hold at the end of a run.
+        killed: what must hold after each kill.
         script: what they work on: a script that calls `main`.
     """
 
-    def __init__(self, script: str = __file__) -> None:
+    def __init__(
+        self, ended: Check, killed: Check = lambda run: None, *, script: str = __file__
+    ) -> None:
+        self._ended = ended
+        self._killed = killed
         self._process = subprocess.Popen(
             [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -50,6 +67,30 @@ class Killers:
         code = int(self._process.stdout.readline())
         assert code in (0, -signal.SIGKILL), (run / "trace").read_text()
         return code != 0
+
+    def story(self, run: Path, points: Iterator[Point]) -> int:
+        """One run, killed and taken up again until it has its answer; how often it was killed."""
+        run.mkdir()
+        kills = 0
+        for point in points:
+            if not self.work(run, point):
+                break
+            kills += 1
+            self._killed(run)
+        else:
+            assert not self.work(run)
+        self._ended(run)
+        return kills
+
+    def every_step(self, place: Path, when: str) -> int:
+        """Runs that are each killed once, at the first step of the record, the second and so on; how many
+        steps there are."""
+        number, reached = 0, True
+        while reached:
+            number += 1
+            point = ("record", number, when)
+            reached = self.story(place / f"run-{number}", iter([point, None])) == 1
+        return number
 
     def __enter__(self) -> Self:
         return self
@@ -68,6 +109,21 @@ class Killers:
 def lines(path: Path) -> list[str]:
     """The whole lines of a file that a process may have been killed over."""
     return path.read_text().split("\n")[:-1] if path.exists() else []
+
+
+def opened(run: Path, *, write: bool = False) -> SQLiteJournal:
+    return SQLiteJournal(run / "journal", meter=Meter(Letters()), write=write)
+
+
+def results_sent(run: Path) -> list[str]:
+    """The results of every request of a run, as the model read them."""
+    with opened(run) as journal:
+        return [
+            turn.content.text
+            for each in inputs(journal.entries())
+            for turn in each.turns
+            if turn.role == "tool"
+        ]
 
 
 def digest_of(messages: Sequence[object]) -> str:
@@ -130,13 +186,8 @@ def work(run: Path, point: Point, *, fenced: bool = False) -> None:
 
     from redraft import Session, Settings
     from redraft.dialects.fenced import Fenced
-    from redraft.store import Entry, SQLiteJournal
+    from redraft.store import Entry
     from redraft.testing.fenced import fenced_message
-    from redraft.tokens import Meter
-
-    class Letters:
-        def count(self, text: str) -> int:
-            return len(text)
 
     recording, running = dies(point, "record"), dies(point, "command")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 from format_world import FORMATS, Asked, Chat, Format, Json, Messages, Story, bytes_of
@@ -55,11 +55,10 @@ class Fences(Chat):
         text: str = "",
         *asked: Asked,
         thinks: str = "",
-        prompt: int | None = None,
-        cut: bool = False,
+        **more: Any,
     ) -> Json:
         fences = [call_fence(name, json.dumps(arguments)) for name, arguments in asked]
-        return super().reply("\n\n".join((text or "so", *fences)), prompt=prompt, cut=cut)
+        return super().reply("\n\n".join((text or "so", *fences)), **more)
 
 
 class Bound(Messages):

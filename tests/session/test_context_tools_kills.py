@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from killed_tools_world import SCRIPT, TARGET, output
-from killed_world import Killers, Point, digest_of, lines
+from killed_world import Killers, Point, digest_of, lines, opened, results_sent
 from session_world import balanced, legal
 
 from redraft import Session
@@ -17,22 +16,12 @@ from redraft.context import Origin
 from redraft.dialects import OpenAIChat
 from redraft.events import ContextOp
 from redraft.store import Committed, SQLiteJournal, SQLiteOverflow, cited_in, inputs
-from redraft.tokens import Meter
-
-
-class Letters:
-    def count(self, text: str) -> int:
-        return len(text)
 
 
 @pytest.fixture(scope="module")
 def killers() -> Iterator[Killers]:
-    with Killers(SCRIPT) as made:
+    with Killers(the_end_is_right, every_cited_body_is_there, script=SCRIPT) as made:
         yield made
-
-
-def opened(run: Path, *, write: bool = False) -> SQLiteJournal:
-    return SQLiteJournal(run / "journal", meter=Meter(Letters()), write=write)
 
 
 def every_cited_body_is_there(run: Path) -> None:
@@ -46,20 +35,6 @@ def every_cited_body_is_there(run: Path) -> None:
         assert all(store.read(name) for name in cited)
     known = {digest_of(each.body(OpenAIChat())["messages"]) for each in inputs(entries)}
     assert set(lines(run / "sent")) <= known
-
-
-def story(killers: Killers, run: Path, points: Iterator[Point]) -> int:
-    run.mkdir()
-    kills = 0
-    for point in points:
-        if not killers.work(run, point):
-            break
-        kills += 1
-        every_cited_body_is_there(run)
-    else:
-        assert not killers.work(run)
-    the_end_is_right(run)
-    return kills
 
 
 def the_end_is_right(run: Path) -> None:
@@ -101,7 +76,7 @@ def told_once(journal: SQLiteJournal, session: Session) -> None:
 
 
 def test_a_run_that_nobody_kills_comes_to_its_end(killers: Killers, tmp_path: Path) -> None:
-    assert story(killers, tmp_path / "run", iter([None])) == 0
+    assert killers.story(tmp_path / "run", iter([None])) == 0
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -110,7 +85,7 @@ def test_a_kill_around_a_put_leaves_no_stub_without_its_body(
     killers: Killers, tmp_path: Path, number: int, when: str
 ) -> None:
     run = tmp_path / "run"
-    assert story(killers, run, iter([("put", number, when), None])) == 1
+    assert killers.story(run, iter([("put", number, when), None])) == 1
 
 
 def test_a_call_whose_revision_is_in_force_is_told_what_became_of_it(
@@ -118,7 +93,7 @@ def test_a_call_whose_revision_is_in_force_is_told_what_became_of_it(
 ) -> None:
     """Killed at each step of the record in the round of the first drop and the first note."""
     whole = tmp_path / "whole"
-    assert story(killers, whole, iter([None])) == 0
+    assert killers.story(whole, iter([None])) == 0
     with opened(whole) as journal:
         kinds = [logged.kind for logged in journal.log()]
     first = kinds.index("committed") + 1
@@ -127,7 +102,7 @@ def test_a_call_whose_revision_is_in_force_is_told_what_became_of_it(
     fates: set[str] = set()
     for step in steps:
         run = tmp_path / f"run-{step}"
-        assert story(killers, run, iter([("record", step, "after"), None])) == 1
+        assert killers.story(run, iter([("record", step, "after"), None])) == 1
         fates |= told(run)
     assert "dropped" in fates
     assert "replaced by one note" in fates
@@ -135,24 +110,16 @@ def test_a_call_whose_revision_is_in_force_is_told_what_became_of_it(
 
 
 def told(run: Path) -> set[str]:
-    with opened(run) as journal:
-        said = [
-            turn.content.text
-            for each in inputs(journal.entries())
-            for turn in each.turns
-            if turn.role == "tool"
-        ]
+    ours = [text for text in results_sent(run) if text.startswith("[redraft:beef]")]
     ways = ("dropped", "replaced by one note", "Call it again", "nothing was changed")
-    return {
-        way for way in ways for text in said if text.startswith("[redraft:beef]") and way in text
-    }
+    return {way for way in ways for text in ours if way in text}
 
 
 def test_a_kill_at_a_command_keeps_what_our_own_tools_answered(
     killers: Killers, tmp_path: Path
 ) -> None:
     run = tmp_path / "run"
-    assert story(killers, run, iter([("command", "look3"), None])) == 1
+    assert killers.story(run, iter([("command", "look3"), None])) == 1
     with opened(run) as journal:
         turns = [each.turns for each in inputs(journal.entries())][-1]
     texts = [turn.content.text for turn in turns if turn.role == "tool"]
@@ -167,12 +134,7 @@ def test_a_kill_at_a_command_keeps_what_our_own_tools_answered(
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_kill_at_each_step_of_the_record(killers: Killers, tmp_path: Path, when: str) -> None:
-    number, reached = 0, True
-    while reached:
-        number += 1
-        point: Any = ("record", number, when)
-        reached = story(killers, tmp_path / f"run-{number}", iter([point, None])) == 1
-    assert number > 60
+    assert killers.every_step(tmp_path, when) > 60
 
 
 @pytest.mark.slow
@@ -180,4 +142,4 @@ def test_a_run_that_is_killed_every_few_steps_comes_to_its_end(
     killers: Killers, tmp_path: Path
 ) -> None:
     steps: Iterator[Point] = iter([("record", 25, "after")] * 60)
-    assert story(killers, tmp_path / "run", steps) > 5
+    assert killers.story(tmp_path / "run", steps) > 5

@@ -43,6 +43,11 @@ def fill_to(tools: Any, tokens: int) -> None:
         tools.work(body("fill", 400))
 
 
+def work(tools: Tools, rounds: int) -> None:
+    for _ in range(rounds):
+        tools.work("short")
+
+
 # -- when --------------------------------------------------------------------------------------------
 
 
@@ -89,24 +94,20 @@ def test_from_a_round_of_the_exchange_on(offer_round: int, due: int | None) -> N
 
 
 def test_the_round_is_counted_within_the_exchange(chat: Tools) -> None:
-    for _ in range(10):
-        chat.work("short")
+    work(chat, 10)
     chat.story.play(chat.form.reply("That is all."))
     chat.session.append(user("More."))
-    for _ in range(10):
-        chat.work("short")
+    work(chat, 10)
     assert chat.offered() == []
     chat.work("short")
     assert chat.offered() == ALL
 
 
 def test_a_prod_of_the_harness_begins_no_exchange(chat: Tools) -> None:
-    for _ in range(6):
-        chat.work("short")
+    work(chat, 6)
     chat.story.play(chat.form.reply(""))
     chat.session.append(user("[redraft:beef] Your reply was empty. Your context window is fine."))
-    for _ in range(4):
-        chat.work("short")
+    work(chat, 4)
     assert chat.offered() == ALL
 
 
@@ -266,6 +267,21 @@ def test_one_line_reminds_of_them_at_the_soft_ceiling_once_a_turn() -> None:
         tools.work("short")
         tools.work("short")
         assert reminders(session) == 2
+
+
+def test_the_ceiling_was_reached_though_the_pass_made_room_again() -> None:
+    settings = quiet(agent_midturn_compact_pct=0.5, agent_midturn_keep_tool_rounds=1)
+    tools = Tools(ToolsChat(), budget=16_000, settings=settings)
+    with tools.session as session:
+        fill_to(tools, 6_000)
+        assert reminders(session) == 0
+        before = session.report().rotations
+        while session.report().rotations == before:
+            tools.work(body("x"))
+        assert session.tokens < 0.5 * session.limit
+        tools.work("short")
+        tools.work("short")
+        assert reminders(session) == 1
 
 
 # -- another process ---------------------------------------------------------------------------------

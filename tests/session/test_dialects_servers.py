@@ -11,7 +11,6 @@ import pytest
 from format_world import FORMATS, Format
 from session_world import balanced, shell, statuses
 
-from redraft import Session
 from redraft.testing import (
     FakeAnthropic,
     FakeGemini,
@@ -79,15 +78,7 @@ def post(server: Any, form: Format, request: Json) -> Any:
 @pytest.mark.parametrize("name", list(FORMATS))
 def test_every_request_of_a_run_with_edits_is_taken(name: str) -> None:
     form = FORMATS[name]()
-    session = Session(
-        form.task(),
-        dialect=form.dialect(),
-        model=form.model,
-        tools=form.tools,
-        parameters=form.fields,
-        interface="both",
-        budget=40_000,
-    )
+    session = form.session(interface="both", budget=40_000)
 
     def number(words: str) -> int:
         return next(turn.number for turn in session.live.turns if words in turn.content.text)

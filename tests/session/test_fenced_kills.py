@@ -7,31 +7,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from killed_world import TARGET, Killers, Point, digest_of, lines
+from killed_world import TARGET, Killers, Point, digest_of, lines, opened
 from session_world import balanced
 
 from redraft import Session
 from redraft.dialects.fenced import Fenced
-from redraft.store import Appended, Committed, SQLiteJournal, inputs
+from redraft.store import Appended, Committed, inputs
 from redraft.testing import complaints
-from redraft.tokens import Meter
-
-
-class Letters:
-    def count(self, text: str) -> int:
-        return len(text)
 
 
 @pytest.fixture(scope="module")
 def killers() -> Iterator[Killers]:
-    with Killers(str(Path(__file__).with_name("fenced_killed.py"))) as made:
+    script = str(Path(__file__).with_name("fenced_killed.py"))
+    with Killers(the_end_is_right, script=script) as made:
         yield made
 
 
 def the_end_is_right(run: Path) -> None:
     assert (run / "answer").read_text() == f"counted to {TARGET}"
     assert sorted(map(int, lines(run / "effects"))) == list(range(1, TARGET + 1))
-    with SQLiteJournal(run / "journal", meter=Meter(Letters())) as journal:
+    with opened(run, write=True) as journal:
         entries = list(journal.entries())
         committed = {entry.number for entry in entries if isinstance(entry, Committed)}
         assert {int(number) for number in lines(run / "confirmed")} <= committed
@@ -56,29 +51,15 @@ def the_end_is_right(run: Path) -> None:
             assert balanced(session)
 
 
-def story(killers: Killers, run: Path, points: Iterator[Point]) -> int:
-    """One run, killed and taken up again until it has its answer; how often it was killed."""
-    run.mkdir()
-    kills = 0
-    for point in points:
-        if not killers.work(run, point):
-            break
-        kills += 1
-    else:
-        assert not killers.work(run)
-    the_end_is_right(run)
-    return kills
-
-
 def test_a_run_that_nobody_kills_comes_to_its_end(killers: Killers, tmp_path: Path) -> None:
-    assert story(killers, tmp_path / "run", iter([None])) == 0
+    assert killers.story(tmp_path / "run", iter([None])) == 0
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_kill_between_a_command_and_its_result(
     killers: Killers, tmp_path: Path, when: str
 ) -> None:
-    assert story(killers, tmp_path / "run", iter([("command", 3, when), None])) == 1
+    assert killers.story(tmp_path / "run", iter([("command", 3, when), None])) == 1
 
 
 def test_kills_at_random_places(killers: Killers, tmp_path: Path) -> None:
@@ -86,4 +67,4 @@ def test_kills_at_random_places(killers: Killers, tmp_path: Path) -> None:
     points: list[Point] = [
         ("record", chance.randint(1, 40), chance.choice(["before", "after"])) for _ in range(8)
     ]
-    assert story(killers, tmp_path / "run", iter([*points, None])) >= 4
+    assert killers.story(tmp_path / "run", iter([*points, None])) >= 4

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from killed_world import TARGET
+from killed_world import TARGET, Letters
 from session_world import balanced, legal
 
 from redraft import Session
@@ -18,19 +18,13 @@ from redraft.tokens import Meter
 HERE = Path(__file__).parent
 
 
-class Letters:
-    def count(self, text: str) -> int:
-        return len(text)
-
-
 WORK = """
 import json, os, resource, sys
 from collections import Counter
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from killed_world import command, player
+from killed_world import Letters, command, player
 from session_world import HEAD, reply
-from test_resume_full_disk import Letters
 from redraft import Session, Settings
 from redraft.errors import JournalError
 from redraft.session.stating import stated

@@ -7,28 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from killed_world import TARGET, Killers, Point, digest_of, lines
+from killed_world import TARGET, Killers, Point, digest_of, lines, opened, results_sent
 from session_world import balanced, legal
 
 from redraft import Session
 from redraft.dialects import OpenAIChat
-from redraft.store import Committed, SQLiteJournal, inputs
-from redraft.tokens import Meter
-
-
-class Letters:
-    def count(self, text: str) -> int:
-        return len(text)
+from redraft.store import Committed, inputs
 
 
 @pytest.fixture(scope="module")
 def killers() -> Iterator[Killers]:
-    with Killers() as made:
+    with Killers(the_end_is_right, nothing_is_lost) as made:
         yield made
-
-
-def opened(run: Path, *, write: bool = False) -> SQLiteJournal:
-    return SQLiteJournal(run / "journal", meter=Meter(Letters()), write=write)
 
 
 def nothing_is_lost(run: Path) -> None:
@@ -60,21 +50,6 @@ def the_end_is_right(run: Path) -> None:
         assert balanced(session)
 
 
-def story(killers: Killers, run: Path, points: Iterator[Point]) -> int:
-    """One run, killed and taken up again until it has its answer; how often it was killed."""
-    run.mkdir()
-    kills = 0
-    for point in points:
-        if not killers.work(run, point):
-            break
-        kills += 1
-        nothing_is_lost(run)
-    else:
-        assert not killers.work(run)
-    the_end_is_right(run)
-    return kills
-
-
 def chances(seed: int) -> Iterator[Point]:
     """Places to die at, early enough that each is reached more often than not."""
     chance = random.Random(seed)
@@ -92,12 +67,12 @@ def killed(killers: Killers, place: Path, least: int) -> int:
     kills = seed = 0
     while kills < least:
         seed += 1
-        kills += story(killers, place / f"run-{seed}", chances(seed))
+        kills += killers.story(place / f"run-{seed}", chances(seed))
     return kills
 
 
 def test_a_run_that_nobody_kills_comes_to_its_end(killers: Killers, tmp_path: Path) -> None:
-    assert story(killers, tmp_path / "run", iter([None])) == 0
+    assert killers.story(tmp_path / "run", iter([None])) == 0
 
 
 def test_runs_that_are_killed_at_random_come_to_the_same_end(
@@ -111,15 +86,9 @@ def test_a_kill_between_a_command_and_its_result_is_told_to_the_model(
     killers: Killers, tmp_path: Path, when: str
 ) -> None:
     run = tmp_path / "run"
-    assert story(killers, run, iter([("command", 3, when), None])) == 1
-    with opened(run) as journal:
-        said = [
-            turn.content.text
-            for each in inputs(journal.entries())
-            for turn in each.turns
-            if turn.role == "tool"
-        ]
-    assert any("the session was interrupted while this call ran" in text for text in said)
+    assert killers.story(run, iter([("command", 3, when), None])) == 1
+    told = "the session was interrupted while this call ran"
+    assert any(told in text for text in results_sent(run))
 
 
 @pytest.mark.slow
@@ -130,13 +99,7 @@ def test_two_hundred_kills_at_random(killers: Killers, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_kill_at_each_step_of_the_record(killers: Killers, tmp_path: Path, when: str) -> None:
-    """From the first to the last: each run is killed once."""
-    number, reached = 0, True
-    while reached:
-        number += 1
-        point = ("record", number, when)
-        reached = story(killers, tmp_path / f"run-{number}", iter([point, None])) == 1
-    assert number > 80
+    assert killers.every_step(tmp_path, when) > 80
 
 
 @pytest.mark.slow
@@ -145,4 +108,4 @@ def test_a_run_that_is_killed_at_every_third_step_comes_to_its_end(
 ) -> None:
     """Each process gets three entries further, so healing itself is killed over and over."""
     steps: Iterator[Point] = iter([("record", 4, "after")] * 400)
-    assert story(killers, tmp_path / "run", steps) > 40
+    assert killers.story(tmp_path / "run", steps) > 40

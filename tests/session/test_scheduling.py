@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from policy_world import Run, faulty, played
+from policy_world import FORBIDS, TASK, Run, faulty, played
 from session_world import (
     HEAD,
     ask,
@@ -24,7 +24,7 @@ from session_world import (
 
 from redraft import Session, Settings
 from redraft.context import Change, Gate, Insert, Origin, Revision
-from redraft.errors import SettingsError
+from redraft.errors import MemoryStoreError, SettingsError
 from redraft.events import EditJudged, Escalated, Event, HandedOver, NeedUnmet, PolicyActed
 from redraft.policies import (
     Hybrid,
@@ -204,6 +204,32 @@ def test_a_memory_answers_what_it_knows(tmp_path: Path) -> None:
     assert not told(events, NeedUnmet)
     session.close()
     place.unlink()  # closed with the session
+
+
+def test_a_rotation_leaves_the_state_of_the_session_in_its_memory(tmp_path: Path) -> None:
+    with SQLiteMemory(tmp_path / "memory.db") as memory:
+        run = played(30, policy="manager", memory=memory)
+        now = memory.state("beef")
+        rotations = run.session.report().rotations
+        assert now.version == len(rotations) > 0
+        assert now.state["goals"][0] == TASK["content"]
+        assert any(FORBIDS in text for text in now.state["constraints"])
+        assert now.state["missing"] == []
+        assert now.state["rotation"] == rotations[-1].as_dict()
+        assert {one.session for one in memory.states(task_type="rotation")} == {"beef"}
+
+
+def test_a_memory_that_keeps_no_state_is_told_and_changes_nothing() -> None:
+    class Full(SQLiteMemory):
+        def save_state(self, *args: Any, **options: Any) -> Any:
+            raise MemoryStoreError("the disk is full")
+
+    with Full(None) as memory:
+        run = played(30, policy="manager", memory=memory)
+        rotations = run.session.report().rotations
+    kept = [one for one in told(run.events, NeedUnmet) if one.need == "keep"]
+    assert len(kept) == len(rotations) > 0
+    assert kept[0].why == "MemoryStoreError: the disk is full"
 
 
 def test_no_memory_and_a_broken_one_are_told_and_answer_nothing(tmp_path: Path) -> None:

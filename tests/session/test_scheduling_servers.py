@@ -37,12 +37,7 @@ def test_every_request_of_a_run_under_a_policy_is_taken(name: str, policy: str) 
     if "bound" in name:
         form.model = "claude-opus-5-5"  # type: ignore[misc]
     events: list[Any] = []
-    session = Session(
-        form.task(),
-        dialect=form.dialect(),
-        model=form.model,
-        tools=form.tools,
-        parameters=form.fields,
+    session = form.session(
         interface="none",
         budget=9_000,
         settings=Settings(output_reserve=500),

@@ -156,6 +156,20 @@ class TestMerging:
     def test_the_same_words_in_another_order_are_another_fact(self) -> None:
         assert not says_all_of("the parser calls the lexer", "the lexer calls the parser")
 
+    @pytest.mark.parametrize(
+        ("text", "other"),
+        [
+            ("x > 5 is valid", "x < 5 is valid"),
+            ("no \N{CRAB} allowed", "no \N{SNAKE} allowed"),
+            ("The port is open.", "Is the port open?"),
+            ("C++ builds are slow", "C# builds are slow"),
+        ],
+    )
+    def test_another_sign_makes_another_fact(self, text: str, other: str) -> None:
+        assert not says_all_of(text, other)
+        assert not says_all_of(other, text)
+        assert says_all_of(text, f"{text}!")
+
     @settings(max_examples=60)
     @given(
         st.lists(
@@ -211,6 +225,16 @@ class TestTransient:
             ("A" * 500, "encoded data"),
             ("10%|#\n20%|##\n30%|###", "a progress display"),
             ("word " * 4_000, "20,000 characters"),
+            ("2026-01-01T10:00:00Z [TRACE] cache miss", "a log"),
+            ('{"level": "info", "msg": "started", "ts": 1}', "a log"),
+            ('10.0.0.1 - - [10/Oct/2026:13:55:36 -0700] "GET / HTTP/1.0" 200 2326', "a log"),
+            ("Nov 30 10:00:00 db2 sshd[9]: a\n" * 3, "a log"),
+            ('level=info msg="a"\n' * 3, "a log"),
+            ('data: {"delta": "a"}\n\ndata: {"delta": "b"}\n\ndata: [DONE]', "a raw API response"),
+            ("TypeError: x\n    at Object.<anonymous> (/app/index.js:3:7)", "a stack trace"),
+            ("panic: index out of range\n\ngoroutine 1 [running]:\nmain.main()", "a stack trace"),
+            ("data:image/png;base64,iVBORw0KGgo=", "encoded data"),
+            ("Downloading: 45%|####      | 45/100 [00:03<00:02]", "a progress display"),
         ],
     )
     def test_it_is_refused_with_a_reason(self, memory: SQLiteMemory, text: str, why: str) -> None:
@@ -226,6 +250,12 @@ class TestTransient:
             "Debug builds need clang 17.",
             '{"host": "db1", "port": 5433}',
             "Coverage is at 80% now.",
+            "DEBUG must be off in production, because the log fills the disk.",
+            "TRACE is what the verbose mode of the importer is called.",
+            "The log says 'DEBUG: cache miss' when the cache is cold; this is harmless.",
+            "2026-11-30 10:00 we moved the database to db2.",
+            "Deploys to all hosts:\n    at the data center (room 3:15)",
+            '{"level": 3, "boss": "dragon"}',
         ],
     )
     def test_facts_are_taken(self, text: str) -> None:

@@ -84,6 +84,7 @@ def test_what_a_call_asks_for(name: str, arguments: Any, intent: Any) -> None:
         ("context_drop", {"handles": [str(n) for n in range(1_001)]}, "too many for one call"),
         ("context_note", {"handles": ["a"]}, "`note` is missing"),
         ("context_note", {"handles": ["a"], "note": " \n"}, "`note` is missing"),
+        ("context_note", {"handles": ["a"], "note": 7}, "`note` must be a text"),
         ("context_note", {"note": "n"}, "`handles` is missing"),
         ("context_note", {"handles": ["a"], "note": "n" * 4_001}, "the note has 4,001 characters"),
         ("read_overflow", {}, "`id` must be the id in a stub"),

@@ -131,8 +131,25 @@ class TestReading:
     def test_a_search_is_bounded_and_says_so(self) -> None:
         found = find_in("ab" * 32, "Needle hay " * 1_000, "needle")
         assert len(found.hits) == 20
-        assert "20 places; there are more" in found_text(found)
+        assert "20 places; there are more, go on with start=220]" in found_text(found)
         assert found.hits[1].at == 11
+
+    def test_a_search_goes_on_from_where_it_says(self) -> None:
+        body, seen, start = "Needle hay " * 50, list[int](), 0
+        while True:
+            found = find_in("ab" * 32, body, "needle", start=start)
+            seen += [hit.at for hit in found.hits]
+            if not found.next:
+                break
+            start = found.next
+        assert seen == list(range(0, 550, 11))
+        assert "10 places from start=440 on]" in found_text(found)
+        assert "nowhere in it from start=545 on]" in found_text(
+            find_in("ab" * 32, body, "needle", start=545)
+        )
+
+    def test_one_place_is_one(self) -> None:
+        assert "3 characters, 1 place]" in found_text(find_in("ab" * 32, "hay", "hay"))
 
     def test_nothing_found_is_said(self) -> None:
         assert "the text stands nowhere in it" in found_text(find_in("ab" * 32, "hay", "needle"))

@@ -6,6 +6,8 @@ Everything here works on pieces of bounded length, so that one line of sixteen m
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 
 __all__ = ["cap_output", "plain_marker"]
@@ -18,6 +20,9 @@ _WHOLE = 32_768
 _PIECE = 2_048
 _SAMPLES = 64
 _PATIENCE = 4
+_MOST_JSON = 1_000_000
+"""Characters up to which a text is tried as JSON."""
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[-+.\w]+')
 
 
 def plain_marker(left_out: int) -> str:
@@ -30,7 +35,8 @@ def cap_output(
 ) -> tuple[str, int]:
     """Cut `text` to at most `room_tokens`, keeping head and tail in equal parts.
 
-    Deterministic. Never cuts through a surrogate pair or a CRLF.
+    Deterministic. Never cuts through a surrogate pair or a CRLF, nor, where the text is a JSON value of at
+    most a million characters, through a string or a number of it; unless that takes half of a part.
 
     Args:
         text: the output.
@@ -48,11 +54,14 @@ def cap_output(
     room_tokens = max(room_tokens, 0)
     if _fits(text, room_tokens, count):
         return text, 0
+    payload = _is_json(text)
     body = room_tokens - count(f"\n{marker(10**9)}\n")
     tries = 0
     while body >= 0:
         start = _head(text, body // 2, count)
         stop = max(_tail(text, body - body // 2, count), start)
+        if payload:
+            start, stop = _between_tokens(text, start, stop)
         left_out = _size(text, start, stop, count)
         capped = _join(text[:start], marker(left_out), text[stop:])
         over = count(capped) - room_tokens
@@ -69,6 +78,36 @@ def cap_output(
 def _join(head: str, line: str, tail: str) -> str:
     gap = "" if not head or head[-1] in "\r\n" else "\n"
     return f"{head}{gap}{line}\n{tail}" if tail else f"{head}{gap}{line}"
+
+
+def _is_json(text: str) -> bool:
+    if len(text) > _MOST_JSON or text.lstrip()[:1] not in ("{", "["):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _between_tokens(text: str, start: int, stop: int) -> tuple[int, int]:
+    """The cuts of a JSON text, moved to the ends of the tokens that they go through.
+
+    Where one token is more than half of a part it is cut all the same: else hardly anything of a payload
+    that is one long string would be seen.
+    """
+    first, last = start, stop
+    for token in _TOKEN.finditer(text):
+        if token.start() >= stop:
+            break
+        if token.start() < start < token.end():
+            first = token.start()
+        if token.start() < stop < token.end():
+            last = token.end()
+    return (
+        first if 2 * first >= start else start,
+        last if 2 * (len(text) - last) >= len(text) - stop else stop,
+    )
 
 
 def _fits(text: str, room: int, count: Count) -> bool:

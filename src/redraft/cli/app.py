@@ -11,7 +11,7 @@ from redraft.cli.alter import fork, undo
 from redraft.cli.approve import approve, reject
 from redraft.cli.demo import demo
 from redraft.cli.doctor import doctor
-from redraft.cli.exits import guarded
+from redraft.cli.groups import add_guarded, new_group
 from redraft.cli.inspect import diff_, log, show
 from redraft.cli.kept import gc, ls
 from redraft.cli.memory import memory
@@ -23,14 +23,7 @@ from redraft.cli.scorecard import scorecard
 
 __all__ = ["app"]
 
-app = typer.Typer(
-    name="redraft",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+app = new_group(name="redraft", add_completion=False, pretty_exceptions_enable=False)
 
 
 def _version(wanted: bool) -> None:
@@ -60,20 +53,24 @@ def redraft(
     """
 
 
-app.command("demo")(guarded(demo))
-app.command("doctor")(guarded(doctor))
-app.command("run")(run)
+add_guarded(app, {"demo": demo, "doctor": doctor})
+app.command("run")(run)  # these two tell how they ended by themselves
 app.command("resume")(resume)
-app.command("approve")(guarded(approve))
-app.command("reject")(guarded(reject))
-app.command("ls")(guarded(ls))
-app.command("show")(guarded(show))
-app.command("log")(guarded(log))
-app.command("diff")(guarded(diff_))
-app.command("scorecard")(guarded(scorecard))
-app.command("undo")(guarded(undo))
-app.command("fork")(guarded(fork))
-app.command("gc")(guarded(gc))
-app.command("policies")(guarded(policies))
+add_guarded(
+    app,
+    {
+        "approve": approve,
+        "reject": reject,
+        "ls": ls,
+        "show": show,
+        "log": log,
+        "diff": diff_,
+        "scorecard": scorecard,
+        "undo": undo,
+        "fork": fork,
+        "gc": gc,
+        "policies": policies,
+        "replay": replay,
+    },
+)
 app.add_typer(memory, name="memory")
-app.command("replay")(guarded(replay))

@@ -180,7 +180,9 @@ class _Run:
             str((job.workdir or Path()).absolute()), settings.sandbox, job.container, job.network
         )
         model = stack.enter_context(_model(job, job.model, job.base_url))
-        decides: dict[str, Any] = {
+        given: dict[str, Any] = {
+            "task": task,
+            "system": system,
             "interface": chosen.interface,
             "policy": chosen.policy,
             "policy_options": chosen.options,
@@ -191,18 +193,7 @@ class _Run:
         if job.incognito:
             home = runs_home()
             sandbox = stack.enter_context(sandbox_of(None, *([home] if home.is_dir() else [])))
-            progress = stack.enter_context(Progress(self._console, settings.max_steps))
-            agent = Agent(
-                model,
-                sandbox,
-                task=task,
-                system=system,
-                settings=settings,
-                approver=self._approver(job.ask, progress),
-                on_event=self._watch(stack, progress, settings.telemetry, job.model, job.base_url),
-                incognito=True,
-                **decides,
-            )
+            agent = self._made(stack, model, sandbox, incognito=True, **given)
             self._agent = stack.enter_context(agent)
             self._introduce(agent, place)
             return
@@ -218,19 +209,8 @@ class _Run:
             if job.ask is not None:
                 journal.set_meta(ask=job.ask)
             sandbox = stack.enter_context(sandbox_of(_context_place(directory), runs_home()))
-            progress = stack.enter_context(Progress(self._console, settings.max_steps))
-            agent = Agent(
-                model,
-                sandbox,
-                task=task,
-                system=system,
-                settings=settings,
-                approver=self._approver(job.ask, progress),
-                on_event=self._watch(stack, progress, settings.telemetry, job.model, job.base_url),
-                journal=journal,
-                path=directory / CONTEXT,
-                **decides,
-            )
+            given |= {"journal": journal, "path": directory / CONTEXT}
+            agent = self._made(stack, model, sandbox, **given)
         except BaseException:
             stack.close()
             shutil.rmtree(directory, ignore_errors=True)
@@ -238,6 +218,19 @@ class _Run:
             raise
         self._agent = stack.enter_context(agent)
         self._introduce(agent, place)
+
+    def _made(self, stack: ExitStack, model: Model, sandbox: Sandbox, **given: Any) -> Agent:
+        """The agent of a new run, under the eyes of whoever sits there."""
+        job, settings = self._job, self._settings
+        progress = stack.enter_context(Progress(self._console, settings.max_steps))
+        return Agent(
+            model,
+            sandbox,
+            settings=settings,
+            approver=self._approver(job.ask, progress),
+            on_event=self._watch(stack, progress, settings.telemetry, job.model, job.base_url),
+            **given,
+        )
 
     def _take_up(self, stack: ExitStack, name: str) -> None:
         job = self._job

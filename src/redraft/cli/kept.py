@@ -112,7 +112,8 @@ def gc(
       redraft gc --overflow --older-than 7d
     """
     if older_than is None and larger_than is None:
-        raise SettingsError("say which runs should go: --older-than 30d, or --larger-than 2GB")
+        what = "originals" if overflow else "runs"
+        raise SettingsError(f"say which {what} should go: --older-than 30d, or --larger-than 2GB")
     age = _amount(older_than, _AGES, "an age such as 30d, 12h or 90m")
     size = _whole(_amount(larger_than, _SIZES, "a size such as 500MB or 2GB"))
     if overflow:

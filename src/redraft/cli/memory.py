@@ -14,7 +14,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from redraft.cli.exits import ExitCode, guarded
+from redraft.cli.exits import ExitCode
+from redraft.cli.groups import add_guarded, new_group
 from redraft.cli.kept import AsJson
 from redraft.cli.memory_files import read_export, write_export
 from redraft.cli.texts import one_line, read_file, read_task, write_out
@@ -28,11 +29,7 @@ from redraft.store.memory_search import FLOOR
 
 __all__ = ["memory"]
 
-memory = typer.Typer(
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
+memory = new_group()
 
 InFile = Annotated[
     Path | None,
@@ -303,9 +300,14 @@ def forget(
     write_out(json.dumps({"forgotten": gone}) if as_json else f"forgotten: {gone}")
 
 
-memory.command("add")(guarded(add))
-memory.command("search")(guarded(search))
-memory.command("list")(guarded(list_))
-memory.command("export")(guarded(export))
-memory.command("import")(guarded(import_))
-memory.command("forget")(guarded(forget))
+add_guarded(
+    memory,
+    {
+        "add": add,
+        "search": search,
+        "list": list_,
+        "export": export,
+        "import": import_,
+        "forget": forget,
+    },
+)

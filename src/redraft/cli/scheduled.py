@@ -14,6 +14,7 @@ from redraft.models import Model
 from redraft.policies import described, made, offered
 from redraft.session.schedule import INTERFACES
 from redraft.session.summarizers import EXTRACTIVE, OWN, ModelSummarizer, Summarizer
+from redraft.session.terms import FILE_INTERFACES
 
 __all__ = [
     "Chosen",
@@ -66,6 +67,10 @@ MemoryFile = Annotated[
 ]
 
 
+_WITH = {"file": FILE_INTERFACES, "context-tools": ("context-tools", "all")}
+"""The interfaces that hold the one by which a policy of the model's works."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """Who decides.
@@ -93,7 +98,8 @@ def chosen_of(policy: str | None, typed: Sequence[str], interface: str | None) -
         interface: the interface that was named.
 
     Raises:
-        SettingsError: there is no such policy or option, or an option is out of its range.
+        SettingsError: there is no such policy or option, an option is out of its range, or the interface is
+            another one than the policy is.
     """
     options = dict(map(_pair, typed))
     if policy is None:
@@ -106,7 +112,12 @@ def chosen_of(policy: str | None, typed: Sequence[str], interface: str | None) -
         alone = one.decides in ("nobody", "harness")
         return Chosen(policy, options, interface or ("none" if alone else None))
     offered(policy, options)
-    return Chosen(policy, options, interface or INTERFACES[policy])
+    means = INTERFACES[policy]
+    if interface and interface not in _WITH.get(means, (interface,)):
+        raise SettingsError(
+            f"--policy {policy} is --interface {means}, which {interface} lacks; leave one of the two out."
+        )
+    return Chosen(policy, options, interface or means)
 
 
 def summarizer_of(name: str | None, client: Callable[[str], Model]) -> Summarizer | str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -47,7 +48,8 @@ def scorecard(
       redraft scorecard last
       redraft scorecard brisk-otter calm-heron --json
     """
-    rows = [row for name in names for row in _rows(name)]
+    # A run that is named twice, as `last` and by its name, would count twice in the means.
+    rows = [row for rows in dict(map(_rows, names)).values() for row in rows]
     means = aggregate(rows)
     if as_json:
         write_out(json.dumps({"rows": rows, "aggregate": means}))
@@ -71,11 +73,15 @@ def scorecard(
     console.print(table)
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
+def _rows(name: str) -> tuple[Path, list[dict[str, Any]]]:
+    """A run's directory, and its rows."""
     with to_read(name) as journal:
-        called = journal.directory.name
+        directory = journal.directory.resolve()
         exchanges = exchanges_of(journal.events())
-    return [{"run": called, "exchange": at, **one.row} for at, one in enumerate(exchanges, 1)]
+    called = directory.name
+    return directory, [
+        {"run": called, "exchange": at, **one.row} for at, one in enumerate(exchanges, 1)
+    ]
 
 
 def _figure(value: float | None) -> str:

@@ -56,12 +56,12 @@ class PolicyActed(Event):
 
 @dataclass(frozen=True, slots=True)
 class NeedUnmet(Event):
-    """A summary or a look-up could not be had, or could not be used. Nothing changed; whoever asked goes
-    on without it.
+    """A summary or a look-up could not be had or used, or the session's state not be kept. Nothing changed;
+    whoever asked goes on without it.
 
     Attributes:
         source: who asked: a policy or a tool.
-        need: `summarize` or `retrieve`.
+        need: `summarize`, `retrieve`, `decide` (a policy that asks without end) or `keep` (the state).
         why: the reason, in words.
     """
 

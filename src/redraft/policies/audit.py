@@ -51,10 +51,18 @@ _FIGURE = re.compile(r"(?<!\w)[^\W\d]*\d\w*(?:[.,:/-][^\W\d]*\d\w*)*")
 _LISTED = re.compile(r"^[ \t]*\d{1,3}[.)](?=[ \t])", re.MULTILINE)
 _SEPARATOR = re.compile(r"[.,:/-]")
 _CONSTRAINT = re.compile(
-    r"\b(?:must|never|always|do not|don't|cannot|may not|under no circumstances|make sure"
-    r"|no more than|constraints?)\b",
+    r"\b(?:must|mustn['\u2019]t|never|always|do not|don['\u2019]?t|cannot|may not|shall not|should not"
+    r"|shouldn['\u2019]t|not allowed|forbidden|prohibited|under no circumstances|in no case|make sure|ensure"
+    r"|from now on|no more than|at most|at least|constraints?|requirements?)\b",
     re.IGNORECASE,
 )
+_CONSTRAINT_IF_SHORT = re.compile(
+    r"\b(?:only|nothing but|avoid|without|prefer|stick to|exactly|instead of|leave \w+(?: \w+)? alone)\b",
+    re.IGNORECASE,
+)
+_SHORT = 400
+"""Characters up to which such a word is a person's who lays something down; a long text, which may be
+pasted, has them anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +170,11 @@ def invented(originals: Sequence[str], summary: str) -> tuple[str, ...]:
 
 def states_constraint(turn: Turn) -> bool:
     """Whether a turn is the user's own words and lays something down for all that follows."""
-    own = turn.role == "user" and turn.origin is Origin.ORIGINAL
-    return own and _CONSTRAINT.search(turn.content.text) is not None
+    if turn.role != "user" or turn.origin is not Origin.ORIGINAL:
+        return False
+    text = turn.content.text
+    short = len(text) <= _SHORT and _CONSTRAINT_IF_SHORT.search(text)
+    return bool(short) or _CONSTRAINT.search(text) is not None
 
 
 def critical(live: Live, leaving: Collection[int] = ()) -> tuple[Item, ...]:

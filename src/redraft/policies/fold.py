@@ -90,7 +90,7 @@ def folding(
         gate: the session's gate for the model's edits.
         storage: where the overflow store keeps bodies, as its stubs say it.
         bodies: how many results keep a stub, the largest; 0 for none.
-        least: raw tokens from which a result may.
+        least: raw tokens from which a result keeps one.
     """
     old = branch_groups(live, start)
     numbers = tuple(turn.number for group in old for turn in group.turns)

@@ -73,7 +73,7 @@ class Fold:
         depth: how many branches may be open inside one another.
         bodies: how many results of a branch keep a stub by which they can be read again, the largest; 0 for
             none, and then there is no tool to read them.
-        least: raw tokens from which a result may.
+        least: raw tokens from which a result keeps one.
     """
 
     depth: int = whole(3, least=1)

@@ -238,7 +238,7 @@ def changed(policy: Any, typed: Mapping[str, str]) -> Any:
     try:
         return _changed(policy, typed)
     except SettingsError as error:
-        raise SettingsError(f"{error}\n{listed(policy)}") from None
+        raise SettingsError(f"{error}.\n{listed(policy)}") from None
 
 
 def listed(policy: Any) -> str:
@@ -247,7 +247,7 @@ def listed(policy: Any) -> str:
     if not found:
         return f"{_title(policy)} has no options"
     lines = [f"  {one.name}={one.default}  ({one.allowed})" for one in found]
-    return "\n".join((f"options of {_title(policy)}, with their defaults:", *lines))
+    return "\n".join((f"Options of {_title(policy)}, with their defaults:", ";\n".join(lines)))
 
 
 def _changed(policy: Any, typed: Mapping[str, str]) -> Any:

@@ -19,6 +19,7 @@ from redraft.context.groups import Group, groups
 from redraft.dialects import Dialect, OpenAIChat
 from redraft.dialects.base import Content
 from redraft.errors import BudgetError
+from redraft.policies.audit import states_constraint
 from redraft.prompts.recalled import recalled_section
 from redraft.tokens import Meter
 
@@ -137,8 +138,9 @@ def reconstruct(
 ) -> Reconstruction:
     """Make a request from its parts, within a limit. The same arguments make the same bytes.
 
-    The core and the input are always there, whole. Of the recent turns the newest come, as many whole
-    groups as fit their share, and the first of them is a user's. Of the memories those come that fit the
+    The core and the input are always there, whole. Of the recent turns first come the user's last one and
+    those that lay something down ("never", "must"), then the newest, as many whole groups as fit their
+    share; the one in front is a user's. Of the memories those come that fit the
     other share, in the order given, but for those whose words stand in the request already. They stand in
     front of the input, in one message with it.
 
@@ -158,7 +160,7 @@ def reconstruct(
         DialectError: `recent` is no request of this format.
     """
     dialect, meter, shares = dialect or OpenAIChat(), meter or Meter(), shares or Shares()
-    frame, contents = dialect.split({"messages": []} if recent is None else recent)
+    frame, contents = dialect.split({dialect.turns_field: []} if recent is None else recent)
     live = Live.start(dialect, meter, frame, contents, head=0)
     head = _head(contents)
     turns = list(groups(live.turns, head))
@@ -222,23 +224,36 @@ def _size(group: Group, meter: Meter) -> int:
 
 
 def _newest(found: Sequence[Group], meter: Meter, room: int) -> tuple[list[Group], list[LeftOut]]:
-    """The newest groups that fit, in order and without a gap, and what became of the others."""
-    kept: list[Group] = []
+    """What the user said last, the user's constraints and the newest groups that fit, in order, and what
+    became of the others."""
+    kept: dict[int, Group] = {}
     why: dict[int, str] = {}
     left = room
+    said = [group for group in reversed(found) if group.head.role == "user"]
+    for group in said:
+        size = _size(group, meter)
+        if size <= left and (group is said[0] or any(map(states_constraint, group.turns))):
+            left -= size
+            kept[group.start] = group
     for group in reversed(found):
         size = _size(group, meter)
         if group.open_calls:
             why[group.start] = "its calls have no results, and the input would come between"
-            continue
-        if size > left:
-            break
-        left -= size
-        kept.insert(0, group)
-    # Providers refuse a conversation that begins with an answer.
-    while kept and kept[0].head.role != "user":
-        why[kept.pop(0).start] = "it answers what is not there"
-    stay = {group.start for group in kept}
+        elif group.start not in kept:
+            if size > left:
+                break
+            left -= size
+            kept[group.start] = group
+    # Providers refuse a conversation that begins with an answer, and an answer needs what it is to.
+    while kept and kept[first := min(kept)].head.role != "user":
+        opening = next((one for one in said if one.start < first), None)
+        if opening is not None and (size := _size(opening, meter)) <= left:
+            left -= size
+            kept[opening.start] = opening
+        else:
+            why[first] = "it answers what is not there"
+            left += _size(kept.pop(first), meter)
+    stay = kept.keys()
     gone = [
         LeftOut(
             "recent",
@@ -251,7 +266,7 @@ def _newest(found: Sequence[Group], meter: Meter, room: int) -> tuple[list[Group
         for group in found
         if group.start not in stay
     ]
-    return kept, gone
+    return [kept[start] for start in sorted(kept)], gone
 
 
 def _with_memories(

@@ -6,9 +6,10 @@ too, so that a command can list them; what they mean is tools and a context file
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -58,50 +59,35 @@ _OFFERS: Mapping[str, Callable[[], Any]] = MappingProxyType(
     }
 )
 
-_LINES: Mapping[str, tuple[Decider, str]] = MappingProxyType(
+_LINES: Mapping[Decider, Mapping[str, str]] = MappingProxyType(
     {
-        "append-only": ("nobody", "nothing changes; the baseline"),
-        "context-file": (
-            "model by file",
-            "the model edits its context as a file, with its own tools",
-        ),
-        "context-tools": (
-            "model by action",
-            "tools to drop, note, pin and read back tool results, and to see the state",
-        ),
-        "fold": (
-            "model by action",
-            "two tools: branch off for a sub-task, come back with its outcome",
-        ),
-        "hierarchical-summary": (
-            "harness",
-            "older turns become goals, facts, pending actions and constraints",
-        ),
-        "hybrid": (
-            "both",
-            "the model edits; where it does not in time, a scheduled policy steps in",
-        ),
-        "manager": (
-            "harness",
-            "watches the budget, chooses a strategy by rules, adjusts its trigger",
-        ),
-        "observation-mask": ("harness", "old tool results become one-line stubs, many at once"),
-        "offload": ("harness", "old tool results go to the overflow store, a pointer stays"),
-        "offload-and-retrieve": (
-            "model by action",
-            "two tools: store something outside, fetch it again; nothing is evicted",
-        ),
-        "pressure": (
-            "harness",
-            "the pass under the context tools: spills results, then folds history",
-        ),
-        "self-compact": (
-            "model by action",
-            "one tool: the model compacts its context, by a rubric on when",
-        ),
-        "sliding-window": ("harness", "the oldest groups go, the newest that fit stay"),
-        "state-rewrite": ("harness", "one consolidated state, written anew at every call"),
-        "threshold-summary": ("harness", "the whole history becomes one summary at a threshold"),
+        "nobody": {
+            "append-only": "nothing changes; the baseline",
+        },
+        "harness": {
+            "hierarchical-summary": "older turns become goals, facts, pending actions and constraints",
+            "manager": "watches the budget, chooses a strategy by rules, adjusts its trigger",
+            "observation-mask": "old tool results become one-line stubs, many at once",
+            "offload": "old tool results go to the overflow store, a pointer stays",
+            "pressure": "the pass under the context tools: spills results, then folds history",
+            "sliding-window": "the oldest groups go, the newest that fit stay",
+            "state-rewrite": "one consolidated state, written anew at every call",
+            "threshold-summary": "the whole history becomes one summary at a threshold",
+        },
+        "model by action": {
+            "context-tools": "tools to drop, note, pin and read back tool results, and to see the state",
+            "fold": "two tools: branch off for a sub-task, come back with its outcome",
+            "offload-and-retrieve": (
+                "two tools: store something outside, fetch it again; nothing is evicted"
+            ),
+            "self-compact": "one tool: the model compacts its context, by a rubric on when",
+        },
+        "model by file": {
+            "context-file": "the model edits its context as a file, with its own tools",
+        },
+        "both": {
+            "hybrid": "the model edits; where it does not in time, a scheduled policy steps in",
+        },
     }
 )
 
@@ -137,13 +123,16 @@ class Described:
         }
 
 
-def _described(name: str) -> Described:
-    decides, line = _LINES[name]
-    start: Any = (POLICIES.get(name) or _OFFERS[name])()
-    return Described(name, decides, line, options_of(start))
+def _spectrum() -> Iterator[Described]:
+    for decides, lines in _LINES.items():
+        for name, line in lines.items():
+            start: Any = (POLICIES.get(name) or _OFFERS[name])()
+            yield Described(name, decides, line, options_of(start))
 
 
-SPECTRUM: Mapping[str, Described] = MappingProxyType({name: _described(name) for name in _LINES})
+SPECTRUM: Mapping[str, Described] = MappingProxyType(
+    {one.name: one for one in sorted(_spectrum(), key=attrgetter("name"))}
+)
 """The whole control spectrum by name: who decides, what happens, what can be set."""
 
 

@@ -43,13 +43,16 @@ class ContextReport:
     """The report.
 
     Attributes:
-        tokens, limit: status: raw tokens of the context and what it may have.
+        tokens, limit: status: tokens of the context and what it may have.
         strategy, why: the strategy chosen last and the reason; "" where none was yet.
         preservation: each critical item, found or missing.
         memory: where offloaded material is.
-        saved_per_hour: raw tokens that rotations saved, net, for each hour of the session.
+        saved_per_hour: tokens that rotations saved, net, for each hour of the session.
         rotations: the log behind it.
         adjustments: how the trigger was moved.
+
+    A session's report has tokens as its limit is given and as the model is told of them;
+    `Manager.report`, which knows no model, has raw ones.
     """
 
     tokens: int
@@ -93,7 +96,7 @@ class ContextReport:
 
 
 def saved_per_hour(rotations: Sequence[Rotation], started: float, now: float) -> float:
-    """Raw tokens saved for each hour, what summaries cost taken off; 0 where no time has passed.
+    """Tokens saved for each hour, what summaries cost taken off; 0 where no time has passed.
 
     Args:
         rotations: what happened.

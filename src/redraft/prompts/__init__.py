@@ -41,6 +41,7 @@ from redraft.prompts.rewrites import (
 from redraft.prompts.section import (
     EXAMPLE,
     FENCED_EXAMPLE,
+    NO_TOOLS_END,
     SECTION_MARK,
     TOOL_EXAMPLE,
     TOOLS_END,
@@ -59,6 +60,7 @@ __all__ = [
     "FENCED_EXAMPLE",
     "HEADER_SHAPE",
     "NOTHING_ELSE",
+    "NO_TOOLS_END",
     "SECTION_MARK",
     "SPILLED",
     "TOOLS_END",

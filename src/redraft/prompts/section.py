@@ -11,6 +11,7 @@ from redraft.prompts.tags import one_line, opening
 __all__ = [
     "EXAMPLE",
     "FENCED_EXAMPLE",
+    "NO_TOOLS_END",
     "SECTION_MARK",
     "TOOLS_END",
     "TOOL_EXAMPLE",
@@ -57,7 +58,13 @@ def has_section(prompt: str) -> bool:
 
 
 def system_section(
-    path: str, *, interface: Interface, tag: str, steer: str = "", fenced: bool = False
+    path: str,
+    *,
+    interface: Interface,
+    tag: str,
+    steer: str = "",
+    fenced: bool = False,
+    tools: bool = True,
 ) -> str:
     """What the system prompt says about redrafting; it is added once.
 
@@ -68,6 +75,8 @@ def system_section(
         tag: the session's tag.
         steer: a sentence of the user's on when and how to edit, put at the end as it is.
         fenced: whether the model writes its calls as text, and the example must be such a call.
+        tools: whether the context tools are switched on (`agent_context_tools_enabled`); where they are
+            not, nothing promises them.
 
     Returns:
         Markdown of under 900 tokens (o200k), the steering sentence not counted.
@@ -76,8 +85,7 @@ def system_section(
         parts = [
             f"{SECTION_MARK}\n\n{_SIZE}",
             _LINES.format(opening=opening(tag)),
-            _TOOLS,
-            TOOLS_END,
+            *((_TOOLS, TOOLS_END) if tools else (NO_TOOLS_END,)),
         ]
     else:
         parts = [f"{SECTION_MARK}\n\n{_OPENING}"]
@@ -86,7 +94,7 @@ def system_section(
         if interface != "file":
             parts.append(_TOOL if interface == "tool" else _TOOL_TOO)
         if interface == "all":
-            parts.append(_TOOLS)
+            parts.append(_TOOLS if tools else NO_TOOLS_END)
         parts += [_RULES, _NOTE, _FIXED, _RECEIPTS.format(opening=opening(tag))]
         parts.append(_example(interface, fenced=fenced))
     if steer.strip():
@@ -119,6 +127,12 @@ TOOLS_END = (
     "letter by letter."
 )
 """What the section ends with where there are the context tools alone."""
+
+NO_TOOLS_END = (
+    "A result that was moved out for want of room leaves a line that begins with `[overflow id=`; if you "
+    "need it, get its contents again from where they came."
+)
+"""What it ends with where these are switched off, so that nobody can read what was moved out."""
 
 _FILE = (
     "Your context is the file `{path}` (also in `$REDRAFT_CONTEXT_FILE`). It is brought up to date "

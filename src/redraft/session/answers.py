@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from redraft.errors import SessionStateError
 from redraft.models.overflow import overflow_of
+from redraft.session.blocks import Block
 from redraft.session.framing import must_follow
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ __all__ = ["Answer"]
 
 
 @dataclass(slots=True)
-class Answer:
+class Answer(Block[bool]):
     """Wrap the model call in it; call it with the response.
 
     An error that says that the request was too large becomes a rollback: it is swallowed, the round
@@ -85,14 +86,3 @@ class Answer:
                 "there is no request to answer; call session.request() first, and stop where it "
                 "gives None."
             )
-
-    async def __aenter__(self) -> Self:
-        return self.__enter__()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
-        return self.__exit__(kind, error, trace)

@@ -7,13 +7,14 @@ from typing import Self
 
 from redraft.errors import SessionStateError
 from redraft.session.approvals import Pending
+from redraft.session.blocks import Block
 from redraft.session.engine import Engine
 from redraft.session.rounds import Outcome, ToolCall, as_text
 
 __all__ = ["Approving", "Replay"]
 
 
-class Replay:
+class Replay(Block[None]):
     """A call that was approved, to be run now; use it with `with` or `async with`.
 
     Attributes:
@@ -72,17 +73,6 @@ class Replay:
         outcome = self._outcome or approvals.lost(interrupted=error is not None)
         self._call, self._outcome = None, outcome
         approvals.finish(self._name, outcome)
-
-    async def __aenter__(self) -> Self:
-        return self.__enter__()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.__exit__(kind, error, trace)
 
 
 class Approving:

@@ -34,7 +34,7 @@ from redraft.session.terms import Terms
 from redraft.session.toolsets import Toolset
 from redraft.session.window import FileWindow
 from redraft.session.wire import Wire
-from redraft.store import Journal, Overflow, VolatileJournal
+from redraft.store import Journal, Overflow, SQLiteJournal, VolatileJournal
 from redraft.tokens import Calibration, Meter
 
 __all__ = ["Means", "assemble", "binding_of", "mirror_of", "own_tools"]
@@ -97,8 +97,14 @@ def binding_of(terms: Terms, dialect: Dialect) -> Reasoning:
 def _scheduler(core: Core, terms: Terms, means: Means) -> Scheduler:
     """Who asks the policies of a session with these terms."""
     settings, given = terms.settings, means.schedule
+    journal = means.journal
     needs = Needs(
-        core, terms.tag, given.summarizer, given.memory, seconds=settings.summarizer_timeout
+        core,
+        terms.tag,
+        given.summarizer,
+        given.memory,
+        seconds=settings.summarizer_timeout,
+        session=journal.directory.name if isinstance(journal, SQLiteJournal) else terms.tag,
     )
     policy = given.policy
     if policy is None and terms.has_context_tools:  # the tools stand on the pass, and add to it

@@ -208,6 +208,7 @@ def section_of(terms: Terms, steer: str, calls: str = "") -> str:
         tag=terms.tag,
         steer=steer,
         fenced=bool(calls),
+        tools=terms.settings.agent_context_tools_enabled,
     )
     return "\n\n".join(filter(None, (calls, section)))
 

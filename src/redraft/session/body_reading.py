@@ -25,7 +25,7 @@ def body_text(overflow: Overflow, intent: ReadIntent) -> tuple[str, str]:
     name = overflow.named(intent.id)
     body = overflow.read(name)
     if intent.find:
-        return name, found_text(find_in(name, body, intent.find))
+        return name, found_text(find_in(name, body, intent.find, start=intent.start))
     return name, slice_text(cut(name, body, intent.start, intent.length))
 
 

@@ -49,6 +49,9 @@ _OPS: Mapping[str, str] = MappingProxyType(
 _LONGEST_HANDLE = 200
 """Characters of a handle that an event keeps, whatever a model writes there."""
 
+_MOST_TOLD = 100
+"""Handles of a call that could not be understood that an event keeps: a model may write any number."""
+
 _Change = DropIntent | NoteIntent | PinIntent | UnpinIntent
 
 
@@ -225,6 +228,3 @@ def _handles(arguments: Mapping[str, Any]) -> tuple[str, ...]:
     if not isinstance(given, (list, tuple)):
         return ()
     return tuple(item for item in given if isinstance(item, str))[:_MOST_TOLD]
-
-
-_MOST_TOLD = 100

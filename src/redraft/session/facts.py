@@ -31,6 +31,7 @@ class Facts:
     _wire: Wire
     _mirror: Mirror | None
     _started: float
+    _chosen: str
 
     @property
     def messages(self) -> list[Native]:
@@ -106,7 +107,9 @@ class Facts:
             scheduler.policy,
             scheduler.log,
             core.live,
-            core.raw_limit,
+            core.limit,
+            shown=core.shown,
+            chosen=self._chosen,
             started=self._started or now,
             now=now,
         )

@@ -30,6 +30,7 @@ _EXAMPLES = (
     *(f"{prompts.EXAMPLE}\n```", f"{prompts.TOOL_EXAMPLE}\n```"),
     prompts.FENCED_EXAMPLE,
     prompts.TOOLS_END,
+    prompts.NO_TOOLS_END,
 )
 """What the section ends with, but for a sentence of strategy."""
 

@@ -6,7 +6,9 @@ asked must know what to do without.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from redraft.context import Revision
 from redraft.events import NeedUnmet
@@ -15,7 +17,7 @@ from redraft.prompts import FELL_BACK, SPILLED, defuse, one_line, opening
 from redraft.session.core import Core
 from redraft.session.summarizers import ExtractiveSummarizer, Summarizer, Summary, TimeLimited
 from redraft.store.memory import answer
-from redraft.store.memory_base import Memory
+from redraft.store.memory_base import Memory, StateStore
 
 __all__ = ["MOST_NEEDS", "Decided", "Needs"]
 
@@ -49,6 +51,7 @@ class Needs:
         summarizer: who writes summaries; by default the built-in one.
         memory: where it is looked up; None for a session without a memory.
         seconds: how long a summary may take.
+        session: the session's name in the memory.
     """
 
     def __init__(
@@ -59,8 +62,10 @@ class Needs:
         memory: Memory | None = None,
         *,
         seconds: float = 120.0,
+        session: str = "",
     ) -> None:
         self._core = core
+        self._session = session or tag
         self._tag = tag
         summarizer = summarizer or ExtractiveSummarizer(core.live.meter.text)
         if not isinstance(summarizer, (ExtractiveSummarizer, TimeLimited)):
@@ -121,6 +126,22 @@ class Needs:
         fault = "it asks without end"
         self.unmet(policy.name, "decide", fault)
         return Decided(None, spent, fault)
+
+    def keep(self, state: Mapping[str, Any], source: str) -> None:
+        """Save the state of the session as its next version, where its memory keeps states.
+
+        Args:
+            state: an object of plain JSON values.
+            source: who rotated: the name of a policy.
+        """
+        memory: object = self._memory  # a memory need not keep states
+        if not isinstance(memory, StateStore):
+            return
+        try:
+            now = memory.state(self._session)
+            memory.save_state(self._session, state, base=now.version, task_type="rotation")
+        except Exception as error:  # anybody's store
+            self.unmet(source, "keep", f"{type(error).__name__}: {error}")
 
     def unmet(self, source: str, need: str, why: str) -> None:
         """Tell that something could not be had, and why."""

@@ -72,6 +72,7 @@ class Offers:
         self._span = span
         self._ceiling = ceiling
         self._note = 0
+        self._passes: int | None = 0
         self._framed: Frame | None = None
         self._words = in_words(core.live.dialect.name)
         if not self._words:
@@ -95,6 +96,7 @@ class Offers:
             said=() if self.state.made else self._words_after(core.live, self.exchange),
             soft_ceiling=ceiling,
             settings=self._settings,
+            reached=self._reached(),
         )
         if now.offer.made and not self._put():
             return  # no room for them, or not the moment: they are due again before the next request
@@ -102,6 +104,13 @@ class Offers:
         if now.reminds:
             line = f"{opening(self._tag)} {reminder_line(used, core.limit)}"
             self._controller.notices.append(line)
+
+    def _reached(self) -> int:
+        """Tokens of the context before the passes since the last request; 0 where none acted."""
+        rotations = self._controller.scheduler.log.rotations
+        known = len(rotations) if self._passes is None else self._passes  # None: another process's
+        news, self._passes = rotations[known:], len(rotations)
+        return max((self._core.shown(one.before) for one in news), default=0)
 
     def _mind_exchange(self) -> None:
         """Begin anew with the user's next words. A prod of the harness's begins no exchange."""
@@ -198,6 +207,7 @@ class Offers:
         """Remember what another process offered: what `values` gave."""
         self.exchange, self.began = exchange, began
         self.state = Offer(offered, reminded)
+        self._passes = None
 
 
 def _behind(live: Live, number: int) -> int:

@@ -56,7 +56,7 @@ from redraft.store import (
 from redraft.tokens import Calibration
 from redraft.tools import PinBoard
 
-__all__ = ["Owed", "Past", "past_of", "raw_limit"]
+__all__ = ["Owed", "Past", "calibration", "past_of"]
 
 _SAYS_MORE = (Origin.ORIGINAL, Origin.TOOL)
 """The origin of turns that a client adds: its words, and what became of a call that waited."""
@@ -400,9 +400,14 @@ class _Reader:
             past.state = replace(past.state, rollbacks=0, since_edit=0)
 
 
+def calibration(state: Stated) -> Calibration:
+    """How raw tokens compare with the model's, as a budget stands."""
+    return Calibration(state.family, state.ratio, state.recent)
+
+
 def raw_limit(state: Stated) -> int:
     """The limit in raw tokens, as a budget stands."""
-    return Calibration(state.family, state.ratio, state.recent).raw_limit(state.limit)
+    return calibration(state).raw_limit(state.limit)
 
 
 def _edited(state: Stated, commit: Commit, tag: str) -> Stated:

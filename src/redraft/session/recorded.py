@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redraft.errors import SettingsError
 from redraft.policies import ContextReport, Policy
-from redraft.session.past import past_of, raw_limit
+from redraft.session.past import calibration, past_of
 from redraft.session.rotations import report_of, restored
 from redraft.session.schedule import Schedule
 from redraft.session.terms import Terms
@@ -23,9 +23,19 @@ def recorded_report(journal: SQLiteJournal) -> ContextReport:
         JournalError: it cannot be read, or holds no session.
     """
     past = past_of(journal)
-    log, policy = restored(past.turned, _policy(Terms.of(past.values)))
+    terms = Terms.of(past.values)
+    log, policy = restored(past.turned, _policy(terms))
     times = [logged.at for logged in journal.log()]
-    return report_of(policy, log, past.live, raw_limit(past.state), started=times[0], now=times[-1])
+    return report_of(
+        policy,
+        log,
+        past.live,
+        past.state.limit,
+        shown=calibration(past.state).shown,
+        chosen=terms.policy,
+        started=times[0],
+        now=times[-1],
+    )
 
 
 def _policy(terms: Terms) -> Policy | None:

@@ -6,7 +6,7 @@ on as it would have.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from redraft.context import Live, Revision, Spend
@@ -135,6 +135,8 @@ def report_of(
     live: Live,
     limit: int,
     *,
+    shown: Callable[[int], int],
+    chosen: str = "",
     started: float,
     now: float,
 ) -> ContextReport:
@@ -144,22 +146,30 @@ def report_of(
         policy: the scheduled policy as it stands; None for none.
         log: the rotations of the session.
         live: the live context.
-        limit: the raw limit in tokens.
+        limit: the limit in tokens, as it is shown.
+        shown: raw tokens as the model is told of them, and as a person set the limit.
+        chosen: the policy that was chosen, also where the model is the one that decides; "" for none.
         started, now: the session's time, in seconds of one clock.
     """
-    last = log.rotations[-1] if log.rotations else None
+    rotations = tuple(
+        replace(one, before=shown(one.before), after=shown(one.after)) for one in log.rotations
+    )
+    last = rotations[-1] if rotations else None
     manager = policy.beneath if isinstance(policy, Hybrid) else policy
-    name = policy.name if policy is not None else ""
-    quiet = "nothing was rotated so far: all of it passes through"
+    quiet = "no policy is scheduled"
+    if policy is not None:
+        quiet = "nothing was rotated so far: all of it passes through"
+    elif chosen:
+        quiet = "the model decides; nothing is scheduled"
     return ContextReport(
-        live.tokens,
+        shown(live.tokens),
         limit,
-        last.method if last else name,
-        last.why if last else quiet if name else "no policy is scheduled",
+        last.method if last else policy.name if policy is not None else chosen,
+        last.why if last else quiet,
         log.preservation if last else preserved(critical(live), live),
         MemoryPlan.of(live),
-        saved_per_hour(log.rotations, started, now),
-        log.rotations,
+        saved_per_hour(rotations, started, now),
+        rotations,
         manager.adjustments if isinstance(manager, Manager) else (),
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from redraft.dialects import Call, Content
 from redraft.dialects.preserve import Approval
 from redraft.errors import SessionStateError
+from redraft.session.blocks import Block
 from redraft.session.core import Judged
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Results:
         return sum(judged.growth for judged in self.judged) < 0
 
 
-class Round:
+class Round(Block[None]):
     """A round in progress; use it with `with` or `async with`.
 
     Attributes:
@@ -211,17 +212,6 @@ class Round:
         self.free, self.cost = False, 0
         if results is not None:
             self.free, self.cost = self._engine.end(results, interrupted=error is not None)
-
-    async def __aenter__(self) -> Self:
-        return self.__enter__()
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.__exit__(kind, error, trace)
 
 
 def as_text(output: object) -> str:

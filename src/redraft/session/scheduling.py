@@ -15,6 +15,7 @@ from redraft.events import PolicyActed
 from redraft.policies import Hybrid, Policy, Rotation
 from redraft.prompts import intervention_notice, summary_heading
 from redraft.session.core import Core
+from redraft.session.keeping import state_of
 from redraft.session.needs import Decided, Needs
 from redraft.session.rotations import (
     PastRotations,
@@ -195,6 +196,7 @@ class Scheduler:
                 len(report.missing),
             )
         )
+        self.needs.keep(state_of(after, rotation, report), name)
 
     # -- another process -------------------------------------------------------------------------
 

@@ -254,6 +254,7 @@ class Session(Approving, Facts):
         self.observing = terms.observing
         self.interface = terms.interface
         self._started = terms.started
+        self._chosen = terms.policy
         self._engine = engine
         self._core = engine.core
         self._controller = engine.controller
@@ -458,7 +459,7 @@ class Session(Approving, Facts):
         said = self._edits.by_tool(arguments)
         return self._views.receipt(said if isinstance(said, str) else self._edits.line(said))
 
-    def context_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
+    def context_tool(self, name: str, arguments: object) -> str:
         """Do what one call of a context tool asks for, or of a tool that the policy brings, and answer it.
 
         For frameworks that run tools themselves; `round` does this on its own. Call it before the call's
@@ -466,7 +467,7 @@ class Session(Approving, Facts):
 
         Args:
             name: the tool's name, such as `context_drop`, `read_overflow` or `memory_fetch`.
-            arguments: the call's arguments.
+            arguments: the call's arguments, parsed. What is no mapping is answered, as a round does.
 
         Raises:
             SettingsError: the session has no such tool.
@@ -478,6 +479,8 @@ class Session(Approving, Facts):
                 f"this session has no context tool {name!r}; set it up with interface='context-tools' or "
                 "'all', and name one of redraft.tools.CONTEXT_TOOLS, or with a policy that brings the tool."
             )
+        if not isinstance(arguments, Mapping):
+            return self._views.receipt(prompts.unreadable_result(self._engine.tag))
         said = tools.answer(ToolCall("", name, arguments, 0), plan=0, spans=())
         owed = said.judged if said.owed else None
         text = said.text if owed is None else self._edits.line(owed)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 __all__ = [
     "Added",
@@ -187,6 +187,7 @@ class Memory(Protocol):
         """Remove what has expired; returns how many items went."""
 
 
+@runtime_checkable
 class StateStore(Protocol):
     """A store of sessions' states."""
 

@@ -34,16 +34,27 @@ _LARGE_JSON = 600
 _BLOB = 400
 
 _STAMP = r"(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?\S*\]?|\[?\d\d:\d\d:\d\d\S*\]?)"
+_SYSLOG = r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d |[IWEF]\d{4} \d\d:\d\d:\d\d|(?:\S+ )?level=[a-z]+ "
+_ACCESS = r'\S+ \S+ \S+ \[\d\d/[A-Z][a-z]{2}/\d{4}:[^\]]*\] "'
 _LEVEL = r"\W{0,2}(?:DEBUG|TRACE|VERBOSE|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b"
-_LOGGED = re.compile(rf"^\s*(?:{_STAMP}|{_LEVEL}[\s:\]|-])")
-_DEBUG = re.compile(rf"^\s*(?:{_STAMP}\s*)?\W{{0,2}}(?:DEBUG|TRACE|VERBOSE)\b[\s:\]|-]")
+_LOGGED = re.compile(rf"^\s*(?:{_STAMP}|{_SYSLOG}|{_ACCESS}|{_LEVEL}[\s:\]|-])")
+# A line that begins with such a word alone may be a sentence: "DEBUG must be off in production."
+_DEBUG = re.compile(
+    rf"^\s*(?:{_ACCESS}|(?:{_STAMP}\W{{0,3}}|\W{{1,2}})(?:DEBUG|TRACE|VERBOSE)\b|(?:DEBUG|TRACE|VERBOSE)\s?[:|])"
+)
 _HTTP = re.compile(r"^\s*HTTP/\d(?:\.\d)? \d{3}\b")
 _MARKUP = re.compile(r"^\s*(?:<!doctype\b|<html\b|<\?xml\b)", re.IGNORECASE)
 _TRACE = re.compile(
-    r"^Traceback \(most recent call last\):|^\s+at [\w.$<>]+\(.*:\d+\)", re.MULTILINE
+    r"^Traceback \(most recent call last\):|^\s+at [\w.$<>]+\(.*:\d+\)"
+    r"|^\s+at [\w.$<> \[\]]+ \([^()\n]*[/\\.][^()\n]*:\d+\)"
+    r"|^goroutine \d+ \[[^\]\n]+\]:|^thread '[^'\n]*' panicked at |^#\d+ +0x[0-9a-f]+ in ",
+    re.MULTILINE,
 )
-_RUN = re.compile(rf"[A-Za-z0-9+/=_-]{{{_BLOB},}}")
-_PROGRESS = re.compile(r"\r(?!\n)|^\s*\d{1,3}%[\s|]", re.MULTILINE)
+_RUN = re.compile(rf"[A-Za-z0-9+/=_-]{{{_BLOB},}}|\bdata:[\w.+-]+/[\w.+-]+;base64,")
+_PROGRESS = re.compile(r"\r(?!\n)|^\s*\d{1,3}%[\s|]|\[ *\d{1,3}%\]", re.MULTILINE)
+_BAR = re.compile(r"\d%\|[^|\n]*\| *\d+/\d+ \[")
+_STREAM = re.compile(r"^data: ?(?:[\[{].*)$", re.MULTILINE)
+_RECORD = (frozenset({"level", "severity", "loglevel"}), frozenset({"msg", "message"}))
 _ENVELOPE = frozenset(
     {"choices", "usage", "headers", "status_code", "statuscode", "request_id", "requestid"}
     | {"next_page", "next_cursor", "has_more", "pagination", "etag"}
@@ -70,9 +81,9 @@ def transient(text: str) -> str:
 def _kind(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     logged = sum(_LOGGED.match(line) is not None for line in lines)
-    if _DEBUG.match(text) or (len(lines) >= 3 and 2 * logged > len(lines)):
+    if _DEBUG.match(text) or _is_record(text) or (len(lines) >= 3 and 2 * logged > len(lines)):
         return "a log, which is true for the moment only"
-    if _HTTP.match(text) or _is_response(text):
+    if _HTTP.match(text) or len(_STREAM.findall(text)) >= 2 or _is_response(text):
         return "a raw API response"
     if _MARKUP.match(text):
         return "a page of markup"
@@ -80,9 +91,18 @@ def _kind(text: str) -> str:
         return "a stack trace"
     if _RUN.search(text):
         return "encoded data"
-    if len(_PROGRESS.findall(text)) >= 3:
+    if _BAR.search(text) or len(_PROGRESS.findall(text)) >= 3:
         return "a progress display"
     return ""
+
+
+def _is_record(text: str) -> bool:
+    """Whether the first line is a log's entry as JSON."""
+    try:
+        value = json.loads(text.strip().split("\n", 1)[0])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and all(keys & value.keys() for keys in _RECORD)
 
 
 def _is_response(text: str) -> bool:

@@ -109,6 +109,7 @@ _TURNING = frozenset(
         *("t", "dont", "doesnt", "isnt"),  # the end of "don't"
     )
 )
+_SIGNS = frozenset("#?%&")
 _SLICES = 8
 
 
@@ -155,17 +156,24 @@ def values(text: str) -> frozenset[str]:
     return frozenset(figures | set(exact_values(text)))
 
 
+def _signs(text: str) -> list[str]:
+    """What says something and is no word: `<`, `+`, currencies, arrows, pictures, a question mark."""
+    return [one for one in text if one in _SIGNS or unicodedata.category(one) in ("Sm", "Sc", "So")]
+
+
 def says_all_of(text: str, other: str) -> bool:
     """Whether `text` may stand for `other`, so that one of the two is enough.
 
     It has every word and every exact value of the other, in the same order, turns the sentence round
-    where the other does and nowhere else, and is not about much besides.
+    where the other does and nowhere else, has the same signs, and is not about much besides.
     """
     mine, theirs = _all_terms(text), _all_terms(other)
     kept, asked = set(mine), set(theirs)
     if not asked <= kept or not values(other) <= values(text):
         return False
     if [word for word in mine if word in _TURNING] != [word for word in theirs if word in _TURNING]:
+        return False
+    if _signs(text) != _signs(other):
         return False
     rest = iter(terms(text))
     in_order = all(word in rest for word in terms(other))

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from redraft.dialects import Native
+from redraft.testing.players import calls_message, text_of
 
 __all__ = ["branching_player", "compacting_player", "memory_player"]
 
@@ -104,7 +105,7 @@ class _Seen:
 
     def __init__(self, request: Mapping[str, Any]) -> None:
         self.messages: Sequence[Native] = request["messages"]
-        self.texts = [_text(message) for message in self.messages]
+        self.texts = [text_of(message) for message in self.messages]
         self.newest = self.texts[-1]
         self._tools = {tool["function"]["name"] for tool in request.get("tools") or ()}
         found = _LAST.search("\n".join(self.texts))
@@ -131,11 +132,11 @@ class _Seen:
 
     # -- what was said ---------------------------------------------------------------------------
 
-    def _own(self, start: int) -> Iterator[str]:
+    def _own(self, start: int, stop: int | None = None) -> Iterator[str]:
         """The player's own notes and calls."""
-        for message in self.messages[start:]:
+        for message in self.messages[start:stop]:
             if message["role"] == "assistant":
-                yield _text(message)
+                yield text_of(message)
                 for call in message.get("tool_calls") or ():
                     yield call["function"]["arguments"]
 
@@ -178,15 +179,8 @@ class _Seen:
 
     def read_since(self, start: int) -> int:
         """How many parts were read behind a message, in branches within too."""
-        before = max(self.numbers(self._own_until(start)), default=0)
+        before = max(self.numbers(self._own(self.start, start)), default=0)
         return self.read - before
-
-    def _own_until(self, stop: int) -> Iterator[str]:
-        for message in self.messages[self.start : stop]:
-            if message["role"] == "assistant":
-                yield _text(message)
-                for call in message.get("tool_calls") or ():
-                    yield call["function"]["arguments"]
 
     def summary(self, more: Sequence[str] = (), *, since: int | None = None) -> str:
         """What there is to carry forward: how far it read, and what it found."""
@@ -206,15 +200,7 @@ class _Seen:
     def calls(self, *asked: Asked) -> Json:
         """An assistant message with these calls."""
         place = len(self.messages)
-        calls = [
-            {
-                "id": f"call_{place}_{at}",
-                "type": "function",
-                "function": {"name": name, "arguments": json.dumps(arguments)},
-            }
-            for at, (name, arguments) in enumerate(asked)
-        ]
-        return {"role": "assistant", "content": None, "tool_calls": calls}
+        return calls_message((f"call_{place}_{at}", *one) for at, one in enumerate(asked))
 
     def reading_on(self) -> Json:
         """The next part, or the answer where there is none."""
@@ -228,10 +214,3 @@ class _Seen:
         gone = set(_WITHDRAWN.findall(said))
         refs = [ref for ref in dict.fromkeys(_ALERT.findall(said)) if ref not in gone]
         return {"role": "assistant", "content": "\n".join(refs) or "No alert is open."}
-
-
-def _text(message: Native) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text", "")) for part in content)
-    return content or ""

@@ -69,15 +69,12 @@ class FakeAnthropic(LocalServer):
         cache_minimum: int = 0,
     ) -> None:
         self.refused: list[str] = []
-        self._player = player
-        self._window = window
         self._count = count or _rough_count
-        self._models = None if models is None else tuple(models)
         self._bound = bound
         self._binding = Binding()
         self._cache = MarkedCache(cache_minimum)
         self._answered = 0
-        super().__init__(key=key, faults=faults)
+        super().__init__(player, window=window, models=models, key=key, faults=faults)
 
     def remember(self, body: Request) -> None:
         """Take the thinking in `body` for the server's own, made where it stands: for conversations
@@ -114,7 +111,7 @@ class FakeAnthropic(LocalServer):
         found = next(complaints(request), None)
         if found is not None:
             return self._refusal(found.message)
-        if self._models is not None and request["model"] not in self._models:
+        if not self._has(request["model"]):
             return self._error(404, f"model: {request['model']}")
         dropping = _drops(request)
         if dropping and CONTROL not in beta:

@@ -73,15 +73,12 @@ class FakeGemini(LocalServer):
         call_ids: bool = True,
     ) -> None:
         self.refused: list[str] = []
-        self._player = player
-        self._window = window
         self._count = count
-        self._models = None if models is None else tuple(models)
         self._sign = signed
         self._call_ids = call_ids
         self._signatures: set[str] = set()
         self._cache = AutomaticCache()
-        super().__init__(key=key, faults=faults)
+        super().__init__(player, window=window, models=models, key=key, faults=faults)
 
     def remember(self, body: Request) -> None:
         """Take the signatures in `body` for the server's own: for conversations that began before the
@@ -110,7 +107,7 @@ class FakeGemini(LocalServer):
             return self._refusal("Invalid JSON payload received. Unexpected token.")
         found = _PATH.match(received.path)
         model, verb = (found[1], found[2]) if found else ("", "")
-        if self._models is not None and model not in self._models:
+        if not self._has(model):
             return gemini_error(404, f"models/{model} is not found for API version v1beta.")
         with self._lock:
             answer = self._judge(request, model, fault)

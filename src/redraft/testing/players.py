@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from redraft.dialects import Native, OpenAIChat
 from redraft.testing.completions import chat_completion, usage
 from redraft.tokens import Meter
 
-__all__ = ["Player", "ScriptedModel", "alert_player", "bash_call"]
+__all__ = ["Player", "ScriptedModel", "alert_player", "bash_call", "calls_message", "text_of"]
 
 Player = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """From a request (`messages`, `tools`, ...) to an assistant message."""
@@ -54,12 +54,32 @@ def bash_call(command: str, place: int) -> dict[str, Any]:
         command: what to run.
         place: makes the call's id; pass the number of messages so far, so that ids differ.
     """
-    call = {
-        "id": f"call_{place}",
-        "type": "function",
-        "function": {"name": "bash", "arguments": json.dumps({"command": command})},
-    }
-    return {"role": "assistant", "content": None, "tool_calls": [call]}
+    return calls_message([(f"call_{place}", "bash", {"command": command})])
+
+
+def calls_message(asked: Iterable[tuple[str, str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """An assistant message that calls tools.
+
+    Args:
+        asked: the calls: id, the tool's name, its arguments.
+    """
+    calls = [
+        {
+            "id": name,
+            "type": "function",
+            "function": {"name": tool, "arguments": json.dumps(arguments)},
+        }
+        for name, tool, arguments in asked
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def text_of(message: Native) -> str:
+    """The text of a message, its parts a line each; "" where it has none."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return "\n".join(str(part.get("text", "")) for part in content)
+    return content or ""
 
 
 _PARTS = re.compile(r"part-01\.log to part-(\d+)\.log")
@@ -97,7 +117,7 @@ def alert_player(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """Plays `redraft.testing.alerts`: reads part after part, and tidies its context with code when it
     is told how full it is. Offered no context file, it reads on until it is told to stop."""
     messages: Sequence[Native] = request["messages"]
-    texts = [_text(message) for message in messages]
+    texts = [text_of(message) for message in messages]
     parts = int(found[1]) if (found := _PARTS.search("\n".join(texts))) else 0
     said = _after_task(messages)
     read = max(map(int, _READ.findall(_own_words(messages))), default=0)
@@ -113,17 +133,10 @@ def alert_player(request: Mapping[str, Any]) -> Mapping[str, Any]:
     return bash_call(f"cat part-{read + 1:02}.log", place)
 
 
-def _text(message: Native) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text", "")) for part in content)
-    return content or ""
-
-
 def _after_task(messages: Sequence[Native]) -> str:
     """All that was said since the task."""
     start = next((at for at, m in enumerate(messages) if m["role"] == "user"), 0) + 1
-    return "\n".join(_text(message) for message in messages[start:])
+    return "\n".join(text_of(message) for message in messages[start:])
 
 
 def _own_words(messages: Sequence[Native]) -> str:
@@ -131,7 +144,7 @@ def _own_words(messages: Sequence[Native]) -> str:
     words = []
     for message in messages:
         if message["role"] == "assistant":
-            words.append(_text(message))
+            words.append(text_of(message))
             words += [call["function"]["arguments"] for call in message.get("tool_calls") or ()]
     return "\n".join(words)
 

@@ -60,15 +60,12 @@ class FakeResponses(LocalServer):
         models: Iterable[str] | None = None,
     ) -> None:
         self.refused: list[str] = []
-        self._player = player
-        self._window = window
         self._count = count
-        self._models = None if models is None else tuple(models)
         self._pairs: dict[str, str] = {}
         self._histories: dict[str, list[Item]] = {}
         self._cache = AutomaticCache()
         self._made = 0
-        super().__init__(key=key, faults=faults)
+        super().__init__(player, window=window, models=models, key=key, faults=faults)
 
     @property
     def base_url(self) -> str:
@@ -124,7 +121,7 @@ class FakeResponses(LocalServer):
         found = next(complaints(request, self._pairs), None)
         if found is not None:
             return self._refusal(found)
-        if self._models is not None and request["model"] not in self._models:
+        if not self._has(request["model"]):
             says = f"The requested model '{request['model']}' does not exist."
             return self._complained(404, Complaint(says, "model", "model_not_found"))
         before = self._histories.get(str(name), [])

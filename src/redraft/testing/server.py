@@ -77,14 +77,11 @@ class FakeServer(LocalServer):
         overflow: str = "openai",
         models: Iterable[str] | None = None,
     ) -> None:
-        self._player = player
-        self._window = window
         self._count = count or _rough_count
         self._check = check
         self._overflow = OVERFLOWS[overflow]
-        self._models = None if models is None else tuple(models)
         self._seen: list[bytes] = []
-        super().__init__(key=key, faults=faults)
+        super().__init__(player, window=window, models=models, key=key, faults=faults)
 
     @property
     def base_url(self) -> str:
@@ -121,7 +118,7 @@ class FakeServer(LocalServer):
         if not isinstance(messages, list) or not messages:
             return self._error(400, "The body must be a JSON object with a list of messages.")
         model = str(request.get("model"))
-        if self._models is not None and model not in self._models:
+        if not self._has(model):
             text = f"The model `{model}` does not exist or you do not have access to it."
             return error_answer(404, text, kind="invalid_request_error", code="model_not_found")
         complaint = self._check(request) if self._check else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -52,6 +52,9 @@ class LocalServer(ABC):
     """A server on a free port of 127.0.0.1. Use it in a `with` block.
 
     Args:
+        player: makes the assistant message from the request.
+        window: prompt tokens above which a request is refused; None for no limit.
+        models: the models that exist; None to take any.
         key: the key to demand; None to take any.
         faults: what goes wrong, request by request; `None` in it stands for nothing.
 
@@ -61,7 +64,18 @@ class LocalServer(ABC):
             raises the first one.
     """
 
-    def __init__(self, *, key: str | None = None, faults: Iterable[Fault | None] = ()) -> None:
+    def __init__(
+        self,
+        player: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+        *,
+        window: int | None = None,
+        models: Iterable[str] | None = None,
+        key: str | None = None,
+        faults: Iterable[Fault | None] = (),
+    ) -> None:
+        self._player = player
+        self._window = window
+        self._models = None if models is None else tuple(models)
         self._key = key
         self._faults = iter(faults)
         self.bodies: list[bytes] = []
@@ -90,6 +104,10 @@ class LocalServer(ABC):
     @abstractmethod
     def _play(self, received: Received, fault: Fault) -> Answer:
         """The answer to a request that got past faults and key."""
+
+    def _has(self, model: object) -> bool:
+        """Whether there is such a model."""
+        return self._models is None or model in self._models
 
     def _wrong_key(self, received: Received) -> Answer:
         """The answer to a request with another key."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redraft.dialects import Native
+from redraft.testing.players import calls_message, text_of
 
 __all__ = ["ticket_player"]
 
@@ -56,8 +57,8 @@ def ticket_player(request: Mapping[str, Any]) -> Mapping[str, Any]:
     answer.
     """
     messages: Sequence[Native] = request["messages"]
-    steps, newest = list(_steps(messages)), _text(messages[-1])
-    texts = [_text(message) for message in messages]
+    steps, newest = list(_steps(messages)), text_of(messages[-1])
+    texts = [text_of(message) for message in messages]
     tools = {tool["function"]["name"] for tool in request.get("tools") or ()}
     read = [int(found[1]) for step in steps if (found := _TAKE.fullmatch(step.command))]
     last = max(read, default=0)
@@ -154,7 +155,7 @@ def _parts(texts: Sequence[str]) -> int:
 
 def _steps(messages: Sequence[Native]) -> Iterator[_Step]:
     """The calls in the context with their results, in order."""
-    results = {m["tool_call_id"]: _text(m) for m in messages if m["role"] == "tool"}
+    results = {m["tool_call_id"]: text_of(m) for m in messages if m["role"] == "tool"}
     for message in messages:
         for call in message.get("tool_calls") or ():
             function = call["function"]
@@ -167,19 +168,4 @@ def _calls(texts: Sequence[str], *calls: tuple[str, Json]) -> Json:
     """An assistant message with these calls. Their ids come from what was read, so that none comes again
     when the context has become shorter."""
     seed = hashlib.sha256("\n".join(texts).encode("utf-8", "replace")).hexdigest()[:8]
-    made = [
-        {
-            "id": f"call_{seed}_{at}",
-            "type": "function",
-            "function": {"name": name, "arguments": json.dumps(arguments)},
-        }
-        for at, (name, arguments) in enumerate(calls)
-    ]
-    return {"role": "assistant", "content": None, "tool_calls": made}
-
-
-def _text(message: Native) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        return "\n".join(str(part.get("text", "")) for part in content)
-    return content or ""
+    return calls_message((f"call_{seed}_{at}", *one) for at, one in enumerate(calls))

@@ -80,7 +80,9 @@ def _drop(given: Mapping[str, Any]) -> Intent:
 
 def _note(given: Mapping[str, Any]) -> Intent:
     handles, note = _named(given), given.get("note")
-    if not isinstance(note, str) or not note.strip():
+    if note is not None and not isinstance(note, str):
+        raise Wrong("`note` must be a text.")
+    if not note or not note.strip():
         raise Wrong("`note` is missing; write down what you still need of these results.")
     if len(note) > MOST_NOTE:
         raise Wrong(f"the note has {len(note):,} characters; {MOST_NOTE:,} at most. Shorten it.")
@@ -125,7 +127,7 @@ def _handles(given: Mapping[str, Any]) -> tuple[str, ...]:
     if value is None:
         return ()
     if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
-        raise Wrong('`handles` must be a list of texts, such as ["call_1"].')
+        raise Wrong("`handles` must be a list of texts, as context_status shows them.")
     if len(value) > _MOST_HANDLES:
         raise Wrong(f"{len(value):,} handles are too many for one call; {_MOST_HANDLES:,} at most.")
     return tuple(dict.fromkeys(item.strip() for item in value if item.strip()))

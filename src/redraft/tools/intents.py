@@ -64,7 +64,7 @@ class ReadIntent:
 
     Attributes:
         id: the body's id, or its first digits.
-        start: the first character to show.
+        start: the first character to show, or to look at.
         length: how many characters to show at most.
         find: a text to look for instead; "" for none.
     """

@@ -21,8 +21,9 @@ __all__ = ["Offer", "Offering", "asks_for_tools", "fenced_note", "offer", "remin
 _TOOL = r"(?<![\w.-])(?:context_(?:status|pin|unpin|drop|note)|read_overflow)(?![\w-])"
 _WHOSE = r"(?:your|the|some|my|our|this|up)"
 _ENGLISH = (
-    rf"\b(?:free|clear|clean|tidy|trim|prune|shrink|compact|reduce)\s+(?:up\s+)?{_WHOSE}\s+"
-    r"(?:\w+\s+)?context\b(?!\s+(?:manager|menu|processor|switch|variable|object|class|free))",
+    rf"\b(?:(?:free|clear|clean|tidy|trim|prune|shrink|compact|reduce)\s+(?:up\s+)?{_WHOSE}\s+"
+    r"(?:\w+\s+)?|(?:free|clear|clean|tidy)\s+up\s+)context\b"
+    r"(?!\s+(?:manager|menu|processor|switch|variable|object|class|free))",
     r"\bcontext\s+windows?\b",
     r"\bcontext\s+(?:usage|budget|is\s+(?:almost\s+|nearly\s+)?full)\b",
     r"\bhow\s+full\s+is\s+(?:your|the)\s+context\b",
@@ -31,6 +32,7 @@ _SPANISH = (
     r"\b(?:libera|liberar|liberes|libere|limpia|limpiar|limpie|vac[ií]a|vaciar|reduce|reducir|compacta|"
     r"compactar)\s+(?:el|tu|su|un\s+poco\s+de|algo\s+de|espacio\s+(?:en|de)(?:l|\s+el|\s+tu))\s*"
     r"(?:\s?el\s+|\s?tu\s+|\s?su\s+)?contexto\b",
+    r"\b(?:libera|liberar|limpia|limpiar|compacta|compactar)\s+contexto\b",
     r"\bventanas?\s+de\s+contexto\b",
     r"\bcu[aá]nto\s+contexto\s+(?:te\s+)?(?:queda|usas|llevas|has\s+usado)\b",
 )
@@ -90,6 +92,7 @@ def offer(
     said: Iterable[str] = (),
     soft_ceiling: int,
     settings: Settings,
+    reached: int = 0,
 ) -> Offering:
     """Whether the tools are offered in this round.
 
@@ -101,16 +104,19 @@ def offer(
         said: what the user said in this turn.
         soft_ceiling: tokens from which the pressure pass acts.
         settings: when to offer.
+        reached: the context's tokens before the pressure pass, where that acted: the ceiling was
+            reached, though there is room again.
     """
     if not settings.agent_context_tools_enabled:
         return Offering(replace(state, made=False))
+    most = max(used, reached)
     due = (
-        used >= settings.agent_context_tools_offer_pct * window
+        most >= settings.agent_context_tools_offer_pct * window
         or 0 < settings.agent_context_tools_offer_round <= round_number
         or any(map(asks_for_tools, said))
     )
     made = state.made or due
-    reminds = made and not state.reminded and used >= soft_ceiling
+    reminds = made and not state.reminded and most >= soft_ceiling
     return Offering(Offer(made, state.reminded or reminds), made and not state.made, reminds)
 
 

@@ -48,15 +48,17 @@ class Found:
         id: the body's id.
         find: what was looked for.
         total: the body's characters.
-        hits: the first places.
-        more: whether there are others behind them.
+        hits: the first places, from `start` on.
+        start: the first character that was looked at.
+        next: where the place behind them begins; 0 where there is none.
     """
 
     id: str
     find: str
     total: int
     hits: tuple[Hit, ...]
-    more: bool = False
+    start: int = 0
+    next: int = 0
 
 
 def cut(name: str, body: str, start: int, length: int) -> Slice:
@@ -73,16 +75,24 @@ def cut(name: str, body: str, start: int, length: int) -> Slice:
     return Slice(name, first, first + len(text), len(body), text)
 
 
-def find_in(name: str, body: str, find: str, most: int = MOST_HITS) -> Found:
-    """Where a text stands in a body, in any case of its letters; no place where it is empty."""
+def find_in(name: str, body: str, find: str, most: int = MOST_HITS, start: int = 0) -> Found:
+    """Where a text stands in a body, in any case of its letters; no place where it is empty.
+
+    Args:
+        name: the body's id.
+        body: all of it.
+        find: the text.
+        most: places that are shown at most.
+        start: the first character to look at, from 0.
+    """
     hits: list[Hit] = []
     pattern = re.compile(re.escape(find), re.IGNORECASE)
-    for found in pattern.finditer(body) if find else ():
+    for found in pattern.finditer(body, start) if find else ():
         if len(hits) == most:
-            return Found(name, find, len(body), tuple(hits), more=True)
-        start = max(found.start() - _AROUND, 0)
-        hits.append(Hit(found.start(), body[start : found.end() + _AROUND]))
-    return Found(name, find, len(body), tuple(hits))
+            return Found(name, find, len(body), tuple(hits), start, found.start())
+        first = max(found.start() - _AROUND, 0)
+        hits.append(Hit(found.start(), body[first : found.end() + _AROUND]))
+    return Found(name, find, len(body), tuple(hits), start)
 
 
 def slice_text(part: Slice) -> str:
@@ -94,9 +104,12 @@ def slice_text(part: Slice) -> str:
 
 def found_text(found: Found) -> str:
     """A search as `read_overflow` answers it: one line a place."""
+    since = f" from start={found.start} on" if found.start else ""
     if not found.hits:
-        return f"[body {found.id[:12]}, {found.total} characters: the text stands nowhere in it]"
-    more = "; there are more" if found.more else ""
-    lines = [f"[body {found.id[:12]}, {found.total} characters, {len(found.hits)} places{more}]"]
+        nowhere = f"the text stands nowhere in it{since}"
+        return f"[body {found.id[:12]}, {found.total} characters: {nowhere}]"
+    more = f"; there are more, go on with start={found.next}" if found.next else ""
+    places = "1 place" if len(found.hits) == 1 else f"{len(found.hits)} places"
+    lines = [f"[body {found.id[:12]}, {found.total} characters, {places}{since}{more}]"]
     lines += [f"start={hit.at}: {' '.join(hit.text.split())}" for hit in found.hits]
     return "\n".join(lines)
