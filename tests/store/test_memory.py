@@ -450,6 +450,19 @@ class TestFile:
         with pytest.raises(MemoryStoreError, match="install a newer"):
             SQLiteMemory(newer).prune()
 
+    def test_another_process_that_writes_for_long_is_named_as_the_reason(
+        self, memory: SQLiteMemory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        memory.add(Draft(PORT))
+        memory.close()
+        monkeypatch.setattr("redraft.store.memory_file._WAIT", 0.05)
+        other = sqlite3.connect(tmp_path / "m" / "memory.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(MemoryStoreError, match="another process is writing to it; try again"):
+            memory.add(Draft("Tea is at four."))
+        other.close()
+        assert memory.add(Draft("Tea is at four.")).outcome == "kept"
+
     def test_a_place_that_cannot_be_is_an_error_that_says_what_to_do(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         with pytest.raises(MemoryStoreError, match="check the place"):

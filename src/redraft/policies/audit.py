@@ -52,8 +52,8 @@ _LISTED = re.compile(r"^[ \t]*\d{1,3}[.)](?=[ \t])", re.MULTILINE)
 _SEPARATOR = re.compile(r"[.,:/-]")
 _CONSTRAINT = re.compile(
     r"\b(?:must|mustn['\u2019]t|never|always|do not|don['\u2019]?t|cannot|may not|shall not|should not"
-    r"|shouldn['\u2019]t|not allowed|forbidden|prohibited|under no circumstances|in no case|make sure|ensure"
-    r"|from now on|no more than|at most|at least|constraints?|requirements?)\b",
+    r"|shouldn['\u2019]t|not allowed|forbidden|prohibited|under no circumstances|in no case|make sure"
+    r"|ensure|from now on|no more than|at most|at least|constraints?|requirements?)\b",
     re.IGNORECASE,
 )
 _CONSTRAINT_IF_SHORT = re.compile(

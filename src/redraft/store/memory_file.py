@@ -187,9 +187,14 @@ class MemoryFile:
                     self._prepare(self._opened)
                 yield self._opened
             except (sqlite3.Error, OverflowError) as error:
+                mend = (
+                    "make room on its disk, check its rights or restore it from a copy, then go on"
+                )
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
+                    mend = "another process is writing to it; try again when that is done"
                 raise MemoryStoreError(
-                    f"the memory {self._path or 'of this process'} cannot be used ({error}); make room on "
-                    "its disk, check its rights or restore it from a copy, then go on. Nothing was changed."
+                    f"the memory {self._path or 'of this process'} cannot be used ({error}); {mend}. "
+                    "Nothing was changed."
                 ) from error
 
 
