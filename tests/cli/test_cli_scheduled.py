@@ -113,6 +113,19 @@ def test_options_and_the_built_in_summarizer(tmp_path: Any) -> None:
     assert worker.summaries == []
 
 
+def test_what_is_no_memory_is_found_before_the_run_begins(tmp_path: Any) -> None:
+    broken = tmp_path / "memory.db"
+    broken.write_text("no database")
+    with FakeServer(Worker(1)) as server:
+        for place in (broken, tmp_path):
+            done = run(server, *SMALL, "--policy", "manager", "--memory", str(place))
+            assert done.code != 0
+            assert str(place) in done.err
+            assert "Traceback" not in done.err
+        assert not server.requests
+    assert redraft("ls").out.count("\n") <= 1
+
+
 def test_another_model_of_the_same_server_summarizes_also_after_resume() -> None:
     worker = Worker(30)
     with FakeServer(worker) as server:

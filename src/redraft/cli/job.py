@@ -20,7 +20,7 @@ from redraft.cli.asking import approver_for, ask_person, decide_now, pattern_of
 from redraft.cli.exits import ExitCode, exit_code, explain, signals_end_cleanly
 from redraft.cli.progress import Progress
 from redraft.cli.report import as_json, summary
-from redraft.cli.scheduled import chosen_of, summarizer_of
+from redraft.cli.scheduled import chosen_of, memory_of, summarizer_of
 from redraft.cli.texts import read_file, read_task, write_out
 from redraft.cost import NoPrice
 from redraft.dialects.fenced import Fenced
@@ -187,7 +187,7 @@ class _Run:
             "policy": chosen.policy,
             "policy_options": chosen.options,
             "summarizer": self._summarizer(stack, job.summarizer, job.base_url),
-            "memory": job.memory,
+            "memory": memory_of(job.memory),
         }
         sandbox_of = self._sandbox_maker(place, settings)
         if job.incognito:
@@ -265,7 +265,7 @@ class _Run:
             window=job.overrides.get("window"),
             max_steps=job.overrides.get("max_steps"),
             summarizer=self._summarizer(stack, job.summarizer or terms.summarizer, url),
-            memory=job.memory,
+            memory=memory_of(job.memory),
             approver=self._approver(ask, progress),
             on_event=self._watch(
                 stack,

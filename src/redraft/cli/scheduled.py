@@ -15,6 +15,7 @@ from redraft.policies import described, made, offered
 from redraft.session.schedule import INTERFACES
 from redraft.session.summarizers import EXTRACTIVE, OWN, ModelSummarizer, Summarizer
 from redraft.session.terms import FILE_INTERFACES
+from redraft.store.memory import SQLiteMemory
 
 __all__ = [
     "Chosen",
@@ -23,6 +24,7 @@ __all__ = [
     "PolicyOptions",
     "SummarizerName",
     "chosen_of",
+    "memory_of",
     "summarizer_of",
 ]
 
@@ -118,6 +120,21 @@ def chosen_of(policy: str | None, typed: Sequence[str], interface: str | None) -
             f"--policy {policy} is --interface {means}, which {interface} lacks; leave one of the two out."
         )
     return Chosen(policy, options, interface or means)
+
+
+def memory_of(file: Path | None) -> Path | None:
+    """A memory's file, once it is known to be one: a run should not find out on its way.
+
+    Args:
+        file: as it was given; one that is missing is made by the run.
+
+    Raises:
+        MemoryStoreError: there is something, and it is no memory that can be used.
+    """
+    if file is not None and file.exists():
+        with SQLiteMemory(file) as memory:
+            memory.state("none")  # whichever: what is no memory cannot be read
+    return file
 
 
 def summarizer_of(name: str | None, client: Callable[[str], Model]) -> Summarizer | str:
