@@ -59,11 +59,13 @@ def _item(item: Item) -> str:
 
 def _memory(report: ContextReport) -> Iterator[str]:
     plan = report.memory
-    if not plan.pointers:
-        yield "   nothing is offloaded"
-        return
     where = ", ".join(plan.storage)
-    yield f"   {plan.pointers:,} pointers to {plan.size:,} bytes ({where}); {plan.query}"
+    if plan.pointers:
+        yield f"   {plan.pointers:,} pointers to {plan.size:,} bytes ({where}); {plan.query}"
+    else:
+        yield "   nothing is offloaded"
+    if plan.items:
+        yield f"   items and states in {one_line(plan.items, _WORDS)}; by words, task type, time, tag"
 
 
 def _rotations(report: ContextReport) -> Iterator[str]:

@@ -23,19 +23,22 @@ class MemoryPlan:
         pointers: how many pointers the context holds.
         size: bytes behind them.
         query: the shape of a look-up.
+        items: where items and states are kept beside it; "" for a session without a memory.
     """
 
     storage: tuple[str, ...] = ()
     pointers: int = 0
     size: int = 0
     query: str = "by id: the SHA-256 in the pointer"
+    items: str = ""
 
     @classmethod
-    def of(cls, live: Live) -> MemoryPlan:
-        """What the pointers of a context say."""
+    def of(cls, live: Live, items: str = "") -> MemoryPlan:
+        """What the pointers of a context say; `items` as in the class."""
         stubs = {stub.id: stub for turn in live.turns for stub in stubs_in(turn.content.text)}
         storage = tuple(sorted({stub.storage for stub in stubs.values()}))
-        return cls(storage, len(stubs), sum(stub.size for stub in stubs.values()))
+        size = sum(stub.size for stub in stubs.values())
+        return cls(storage, len(stubs), size, items=items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class ContextReport:
                 "pointers": self.memory.pointers,
                 "bytes": self.memory.size,
                 "query": self.memory.query,
+                "items": self.memory.items,
             },
             "efficiency": {"saved_per_hour": round(self.saved_per_hour, 1)},
             "rotations": [rotation.as_dict() for rotation in self.rotations],

@@ -32,6 +32,7 @@ class Facts:
     _mirror: Mirror | None
     _started: float
     _chosen: str
+    _memory: str
 
     @property
     def messages(self) -> list[Native]:
@@ -110,6 +111,7 @@ class Facts:
             core.limit,
             shown=core.shown,
             chosen=self._chosen,
+            memory=self._memory,
             started=self._started or now,
             now=now,
         )

@@ -33,6 +33,7 @@ def recorded_report(journal: SQLiteJournal) -> ContextReport:
         past.state.limit,
         shown=calibration(past.state).shown,
         chosen=terms.policy,
+        memory=terms.memory,
         started=times[0],
         now=times[-1],
     )

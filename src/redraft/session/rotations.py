@@ -137,6 +137,7 @@ def report_of(
     *,
     shown: Callable[[int], int],
     chosen: str = "",
+    memory: str = "",
     started: float,
     now: float,
 ) -> ContextReport:
@@ -149,6 +150,7 @@ def report_of(
         limit: the limit in tokens, as it is shown.
         shown: raw tokens as the model is told of them, and as a person set the limit.
         chosen: the policy that was chosen, also where the model is the one that decides; "" for none.
+        memory: where the session's memory is; "" for none.
         started, now: the session's time, in seconds of one clock.
     """
     rotations = tuple(
@@ -167,7 +169,7 @@ def report_of(
         last.method if last else policy.name if policy is not None else chosen,
         last.why if last else quiet,
         log.preservation if last else preserved(critical(live), live),
-        MemoryPlan.of(live),
+        MemoryPlan.of(live, memory),
         saved_per_hour(rotations, started, now),
         rotations,
         manager.adjustments if isinstance(manager, Manager) else (),

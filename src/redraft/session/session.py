@@ -255,6 +255,8 @@ class Session(Approving, Facts):
         self.interface = terms.interface
         self._started = terms.started
         self._chosen = terms.policy
+        given = "a store of the client's" if self._schedule.memory is not None else ""
+        self._memory = terms.memory or given
         self._engine = engine
         self._core = engine.core
         self._controller = engine.controller
