@@ -18,14 +18,14 @@ from context_tools_world import (
     unpin,
 )
 from format_world import FORMATS
-from session_world import balanced, user
+from session_world import balanced, calling, reply, tool_call, user
 
 from redraft import Settings
 from redraft.context import Origin
 from redraft.dialects.preserve import PRESERVED, Approval, approval_line
 from redraft.dialects.stubs import body_id
 from redraft.events import counted_ops
-from redraft.session import Session
+from redraft.session import Rejection, Session, ToolCall
 
 
 @pytest.fixture(params=list(FORMATS))
@@ -470,3 +470,26 @@ def test_a_framework_that_runs_tools_itself_asks_the_session() -> None:
         pytest.raises(ValueError, match="set it up with interface='context-tools'"),
     ):
         other.context_tool("context_status", {})
+
+
+# -- calls that are not done -------------------------------------------------------------------------
+
+
+def test_calls_that_cannot_be_read_and_calls_that_may_not_be_made_are_told_of() -> None:
+    def no(call: ToolCall) -> Rejection | None:
+        return Rejection("not now") if call.name == "context_pin" else None
+
+    tools = Tools(approver=no)
+    with tools.session as session:
+        (handle,) = tools.work(body("alpha"))
+        tools.use(pin(handle))
+        unreadable = calling(
+            tool_call("context_drop", '{"handles": ["a', 8), tool_call("bash", "{", 9)
+        )
+        session.request()
+        with session.answer() as given:
+            given(reply(unreadable))
+        with session.round():
+            pass
+        assert [(one.op, one.ok) for one in tools.ops] == [("pin", False), ("drop", False)]
+        assert tools.stub(handle) is None

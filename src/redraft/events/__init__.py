@@ -14,7 +14,7 @@ from redraft.events.catalogue import (
     RoundEnded,
     StartedOver,
 )
-from redraft.events.context_ops import ContextOp, ContextOps, counted_ops
+from redraft.events.context_ops import ContextOp, ContextOps, counted_ops, op_of
 from redraft.events.exchanges import Exchange, exchanges_after, exchanges_of
 from redraft.events.reading import event_from_dict
 from redraft.events.rotations import NeedUnmet, PolicyActed, SpentOutside
@@ -65,5 +65,6 @@ __all__ = [
     "exchanges_after",
     "exchanges_of",
     "harness_metrics",
+    "op_of",
     "scorecard_row",
 ]

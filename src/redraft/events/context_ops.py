@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from redraft.events.catalogue import Event
 
-__all__ = ["ContextOp", "ContextOps", "counted_ops"]
+__all__ = ["ContextOp", "ContextOps", "counted_ops", "op_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,17 @@ _TOOLS = MappingProxyType(
         "store": "memory_store",
     }
 )
+
+_OPS = MappingProxyType(
+    {name: op for op, name in _TOOLS.items()}
+    | {f"context_{op}": op for op in ("status", "pin", "unpin", "drop", "note")}
+)
+
+
+def op_of(tool: str) -> str:
+    """What `ContextOp.op` is for a call of this tool; "" for a tool that is none of them."""
+    return _OPS.get(tool, "")
+
 
 _COUNTERS = MappingProxyType(
     {"status": "status", "pin": "pins", "unpin": "unpins", "drop": "drops", "note": "notes"}

@@ -13,7 +13,7 @@ from redraft.budget import FreeRounds, Phase
 from redraft.context import Origin, Receipt, Status
 from redraft.dialects import Content
 from redraft.errors import ContextFileError, ContextOverflowError, SessionStateError
-from redraft.events import ReplyRead, RequestMade, RoundEnded
+from redraft.events import ContextOp, ReplyRead, RequestMade, RoundEnded, op_of
 from redraft.session.approvals import Approvals, Approver, pending_text
 from redraft.session.calling import unfit_result
 from redraft.session.compose import NOTHING, Around, compose, wrapped
@@ -325,6 +325,14 @@ class Engine:
         good = [call for call in good if call.place not in results.outcomes]
         results.own = [call for call in good if self.toolset(call.name)]
         results.calls = [call for call in good if not self.toolset(call.name)]
+        self._tell_undone(results)
+
+    def _tell_undone(self, results: Results) -> None:
+        """Tell of calls of our own tools that are not done: nobody can read them, or nobody may."""
+        for call in results.head.calls:
+            outcome, op = results.outcomes.get(call.index), op_of(call.name)
+            if outcome is not None and outcome.approval is None and op and self.toolset(call.name):
+                self.core.tell(ContextOp(self.core.round, op, ok=False))
 
     def toolset(self, name: str) -> Toolset | None:
         """Whose tool this is, where it is one of ours."""
