@@ -89,6 +89,13 @@ def test_a_script_that_is_cut_short_is_not_run_and_leaves_nothing(workdir: Path)
         assert list(workdir.iterdir()) == []
 
 
+def test_a_client_that_does_not_end_when_asked_leaves_no_zombie(workdir: Path) -> None:
+    client = f"trap '' TERM; echo $$ >{workdir}/client; bash; while :; do sleep 1; done"
+    with ContainerSandbox(["bash", "-c", client], workdir=str(workdir)) as box:
+        assert box.run("echo out").output == "out\n"
+        assert not Path("/proc", (workdir / "client").read_text().strip()).exists()
+
+
 def test_what_is_said_around_the_command_is_not_its_output(workdir: Path) -> None:
     with ContainerSandbox(SSH, workdir=str(workdir)) as box:
         assert box.run("echo out; echo err >&2").output == "out\nerr\n"

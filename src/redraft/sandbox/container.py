@@ -215,6 +215,9 @@ class _Elsewhere(Running):
                 break
             with suppress(ProcessLookupError):
                 stop()
+        else:  # it was killed; collected, it is no zombie
+            with suppress(subprocess.TimeoutExpired):
+                self.shell.wait(_ENDING_SECONDS)
         for thread in self._threads:
             thread.join(_CLIENT_GRACE)
         self.pipe.close()
