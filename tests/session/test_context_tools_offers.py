@@ -14,7 +14,9 @@ from session_world import balanced, legal, user
 
 from redraft import Session, Settings
 from redraft.context import Origin
+from redraft.dialects.fenced import Fenced
 from redraft.errors import SettingsError
+from redraft.policies import Pressure
 from redraft.store import Rehomed, SQLiteJournal
 from redraft.tools.catalogue import TOOL_ARGUMENTS
 
@@ -267,6 +269,30 @@ def test_one_line_reminds_of_them_at_the_soft_ceiling_once_a_turn() -> None:
         tools.work("short")
         tools.work("short")
         assert reminders(session) == 2
+
+
+def test_the_ceiling_is_that_of_the_pass_that_the_session_has() -> None:
+    tools = Tools(ToolsChat(), budget=16_000, policy=Pressure(ceiling=0.5, keep=99))
+    with tools.session as session:
+        fill_to(tools, 6_000)
+        tools.work("short")
+        assert reminders(session) == 0
+        fill_to(tools, 8_000)
+        tools.work("short")
+        tools.work("short")
+        assert reminders(session) == 1
+
+
+def test_where_tools_are_words_a_framework_s_requests_get_none_in_the_field() -> None:
+    settings = quiet(agent_context_tools_offer_round=1)
+    with Session(
+        [], dialect=Fenced(), interface="context-tools", settings=settings, tag="beef"
+    ) as session:
+        messages = [user("Look at a.py.")]
+        for _ in range(2):
+            body = session.view_body({"messages": messages})
+            assert "tools" not in body
+            messages = [*messages, {"role": "assistant", "content": "done"}, user("More.")]
 
 
 def test_the_ceiling_was_reached_though_the_pass_made_room_again() -> None:

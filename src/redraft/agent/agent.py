@@ -98,7 +98,7 @@ class Agent:
         journal: where everything is recorded, for `resume`; by default in memory. It stays the caller's
             to close.
         path: the directory for the context file; by default a private temporary one.
-        incognito: leave no file of any kind; see `redraft.Session`.
+        incognito: keep no record on disk; see `redraft.Session`.
 
     Raises:
         BudgetError: the budget leaves no room for what must be sent.

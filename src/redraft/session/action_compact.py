@@ -26,7 +26,7 @@ from redraft.session.joining import Joining
 from redraft.session.rounds import ToolCall
 from redraft.session.toolsets import Said
 from redraft.store import EditSpan
-from redraft.tools import CompactIntent, Outline, action_of, offered
+from redraft.tools import CompactIntent, Outline, action_of
 
 __all__ = ["CompactTool"]
 
@@ -65,13 +65,11 @@ class CompactTool:
         self._controller = controller
         self._edits = edits
         self._offer = offer
-        self._tool = tool
         self._joining = Joining(core, controller, [tool])
         self._gate = gate
         self._tag = tag
         self._last = -offer.every
         self._line = ""
-        self._made = False
         self._refusal: tuple[int, int, int] | None = None
 
     def aims(self, call: ToolCall) -> bool:
@@ -86,7 +84,7 @@ class CompactTool:
         core = self._core
         used = core.shown(core.load)
         due = used >= self._offer.offer * core.limit and self._controller.phase is Phase.RUNNING
-        if not due or not self._put() or core.round - self._last < self._offer.every:
+        if not due or not self._joining.done() or core.round - self._last < self._offer.every:
             return
         self._last = core.round
         self._withdraw()
@@ -94,13 +92,8 @@ class CompactTool:
         self._controller.notices.append(self._line)
 
     def among(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A client's own fields of a request, with the tool among its tools once it is offered."""
-        return offered(fields, self._tool, self._core.live.dialect.name) if self._made else fields
-
-    def _put(self) -> bool:
-        """See that the tool is in the request; whether it is."""
-        self._made = self._joining.done()
-        return self._made
+        """See `Toolset.among`."""
+        return self._joining.among(fields)
 
     def _withdraw(self) -> None:
         """An offer that nobody has read yet is not made twice, nor after the fact."""

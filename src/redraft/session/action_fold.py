@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from redraft.context import Gate, Live, Turn
 from redraft.dialects import Native
@@ -100,6 +101,10 @@ class BranchTools:
         """See `Toolset.before`. The tools are in the request from the beginning, unless the session began
         under another policy."""
         self._joining.done()
+
+    def among(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See `Toolset.among`."""
+        return self._joining.among(fields)
 
     def recall(self, begun: Iterable[Begun]) -> None:
         """Remember the branches that another process left open."""

@@ -3,7 +3,8 @@ leaves the context by it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from redraft import prompts
 from redraft.budget import cap_output
@@ -16,9 +17,10 @@ from redraft.prompts.tags import defuse, one_line, opening
 from redraft.session.controller import Controller
 from redraft.session.core import Core
 from redraft.session.joining import Joining
+from redraft.session.keeping import session_name
 from redraft.session.rounds import ToolCall
 from redraft.session.toolsets import Said
-from redraft.store import EditSpan, Journal, SQLiteJournal
+from redraft.store import EditSpan
 from redraft.store.memory_base import Draft, ItemQuery, Memory, MemoryItem
 from redraft.tools import FetchIntent, Outline, StoreIntent, action_of
 
@@ -40,7 +42,6 @@ class MemoryTools:
         offer: what is offered.
         tools: the tools, as Chat Completions write them.
         tag: the session's tag.
-        session: what the memory calls this session.
     """
 
     names = frozenset({"memory_store", "memory_fetch"})
@@ -71,6 +72,10 @@ class MemoryTools:
         """See `Toolset.before`. The tools are in the request from the beginning, unless the session began
         under another policy."""
         self._joining.done()
+
+    def among(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See `Toolset.among`."""
+        return self._joining.among(fields)
 
     def answer(self, call: ToolCall, *, plan: int = 0, spans: Sequence[EditSpan] = ()) -> Said:
         """See `Toolset.answer`."""
@@ -162,16 +167,6 @@ class MemoryTools:
 
     def _words(self, text: str) -> str:
         return f"{opening(self._tag)} {defuse(text, self._tag)}"
-
-
-def session_name(journal: Journal, tag: str) -> str:
-    """What a memory calls a session: its run's name, where it has one.
-
-    Args:
-        journal: the session's journal.
-        tag: the session's tag.
-    """
-    return journal.directory.name if isinstance(journal, SQLiteJournal) else tag
 
 
 def _about(item: MemoryItem) -> str:

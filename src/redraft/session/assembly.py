@@ -34,7 +34,7 @@ from redraft.session.terms import Terms
 from redraft.session.toolsets import Toolset
 from redraft.session.window import FileWindow
 from redraft.session.wire import Wire
-from redraft.store import Journal, Overflow, SQLiteJournal, VolatileJournal
+from redraft.store import Journal, Overflow, VolatileJournal
 from redraft.tokens import Calibration, Meter
 
 __all__ = ["Means", "assemble", "binding_of", "mirror_of", "own_tools"]
@@ -97,14 +97,8 @@ def binding_of(terms: Terms, dialect: Dialect) -> Reasoning:
 def _scheduler(core: Core, terms: Terms, means: Means) -> Scheduler:
     """Who asks the policies of a session with these terms."""
     settings, given = terms.settings, means.schedule
-    journal = means.journal
     needs = Needs(
-        core,
-        terms.tag,
-        given.summarizer,
-        given.memory,
-        seconds=settings.summarizer_timeout,
-        session=journal.directory.name if isinstance(journal, SQLiteJournal) else terms.tag,
+        core, terms.tag, given.summarizer, given.memory, seconds=settings.summarizer_timeout
     )
     policy = given.policy
     if policy is None and terms.has_context_tools:  # the tools stand on the pass, and add to it
@@ -193,9 +187,11 @@ def _toolsets(
     toolsets: list[Toolset] = []
     settings, tag, gate = terms.settings, terms.tag, Gate(terms.gate)
     if terms.has_context_tools:
-        ceiling = Pressure.of(settings, terms.span).ceiling
+        pass_ = controller.scheduler.policy  # what reminds of them is its ceiling, where it has one
+        if not isinstance(pass_, Pressure):
+            pass_ = Pressure.of(settings, terms.span)
         offers = Offers(
-            core, controller, settings=settings, tag=tag, span=terms.span, ceiling=ceiling
+            core, controller, settings=settings, tag=tag, span=terms.span, ceiling=pass_.ceiling
         )
         toolsets.append(ContextTools(core, edits, offers, settings=settings, gate=gate, tag=tag))
     if terms.has_actions:

@@ -90,6 +90,10 @@ class ContextTools:
         """See `Toolset.before`."""
         self.offers.before()
 
+    def among(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See `Toolset.among`."""
+        return self.offers.among(fields)
+
     def answer(self, call: ToolCall, *, plan: int = 0, spans: Sequence[EditSpan] = ()) -> Said:
         """See `Toolset.answer`."""
         enabled = self._settings.agent_context_tools_enabled

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from redraft.dialects import Frame, Native
 from redraft.session.controller import Controller
@@ -37,10 +38,7 @@ class Joining:
         live = core.live
         if live.frame is self._framed or in_words(live.dialect.name):
             return True
-        fields = live.frame.fields
-        for tool in self._tools:
-            fields = offered(fields, tool, live.dialect.name)
-        frame = frame_of(live.dialect, fields, live.frame.place)
+        frame = self._frame()
         if not alike(frame, live.frame):
             cost = live.meter.frame(frame) - live.frame_tokens
             urgent, queue = self._controller.urgent(), self._controller.queue
@@ -50,3 +48,22 @@ class Joining:
             queue.settle(urgent=urgent)
         self._framed = core.live.frame
         return True
+
+    def among(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A client's own fields of a request, with the tools among its tools where the last request had
+        them."""
+        live = self._core.live
+        if in_words(live.dialect.name) or not alike(self._frame(), live.frame):
+            return fields
+        return self._with_tools(fields)
+
+    def _frame(self) -> Frame:
+        """The frame of the context, with the tools in it."""
+        live = self._core.live
+        return frame_of(live.dialect, self._with_tools(live.frame.fields), live.frame.place)
+
+    def _with_tools(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        fields = dict(fields)
+        for tool in self._tools:
+            fields = offered(fields, tool, self._core.live.dialect.name)
+        return fields

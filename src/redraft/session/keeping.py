@@ -1,4 +1,5 @@
-"""The state that a rotation leaves in a memory, so that another session can go on from what this one knew.
+"""What a session leaves in a memory, and under which name: its state after each rotation, so that another
+session can go on from what this one knew.
 
 Structured, in the layers of `seeds/003_*`: goals, facts, pending actions, constraints. Whole texts of the
 context as it stands, no summary of them.
@@ -11,13 +12,24 @@ from typing import Any
 
 from redraft.context import Live, unanswered
 from redraft.policies import Item, Preservation, Rotation
+from redraft.store import Journal, SQLiteJournal
 
-__all__ = ["state_of"]
+__all__ = ["session_name", "state_of"]
 
 _LONGEST = 4_000
 """Characters of one turn that a state holds; the journal has the rest."""
 
 _PENDING = ("approval", "call")
+
+
+def session_name(journal: Journal, tag: str) -> str:
+    """What a memory calls a session: its run's name, where it has one.
+
+    Args:
+        journal: the session's journal.
+        tag: the session's tag.
+    """
+    return journal.directory.name if isinstance(journal, SQLiteJournal) else tag
 
 
 def state_of(live: Live, rotation: Rotation, report: Preservation) -> dict[str, Any]:

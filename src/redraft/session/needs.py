@@ -15,6 +15,7 @@ from redraft.events import NeedUnmet
 from redraft.policies import Need, Policy, Retrieve, Summarize, View
 from redraft.prompts import FELL_BACK, SPILLED, defuse, one_line, opening
 from redraft.session.core import Core
+from redraft.session.keeping import session_name
 from redraft.session.summarizers import ExtractiveSummarizer, Summarizer, Summary, TimeLimited
 from redraft.store.memory import answer
 from redraft.store.memory_base import Memory, StateStore
@@ -51,7 +52,6 @@ class Needs:
         summarizer: who writes summaries; by default the built-in one.
         memory: where it is looked up; None for a session without a memory.
         seconds: how long a summary may take.
-        session: the session's name in the memory.
     """
 
     def __init__(
@@ -62,10 +62,9 @@ class Needs:
         memory: Memory | None = None,
         *,
         seconds: float = 120.0,
-        session: str = "",
     ) -> None:
         self._core = core
-        self._session = session or tag
+        self._session = session_name(core.journal, tag)
         self._tag = tag
         summarizer = summarizer or ExtractiveSummarizer(core.live.meter.text)
         if not isinstance(summarizer, (ExtractiveSummarizer, TimeLimited)):

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from redraft.context import Live, Origin
-from redraft.dialects import Frame
 from redraft.prompts.tags import opening
 from redraft.session.controller import Controller
 from redraft.session.core import Core
-from redraft.session.framing import alike, frame_of
+from redraft.session.joining import Joining
 from redraft.settings import Settings
 from redraft.tools import (
     CONTEXT_TOOLS,
@@ -20,7 +19,6 @@ from redraft.tools import (
     fenced_note,
     in_words,
     offer,
-    offered,
     reminder_line,
 )
 
@@ -73,15 +71,13 @@ class Offers:
         self._ceiling = ceiling
         self._note = 0
         self._passes: int | None = 0
-        self._framed: Frame | None = None
+        self._joining = Joining(core, controller, CONTEXT_TOOLS)
         self._words = in_words(core.live.dialect.name)
         if not self._words:
             declared(CONTEXT_TOOLS[0], core.live.dialect.name)
 
     def before(self) -> None:
         """Before a request: offer the tools where they are due, and remind of them."""
-        if not self._settings.agent_context_tools_enabled:
-            return
         self._mind_exchange()
         core = self._core
         used = core.shown(core.load)
@@ -133,36 +129,11 @@ class Offers:
 
     def _put(self) -> bool:
         """See that the tools are in the request; whether they are."""
-        return self._noted() if self._words else self._declared()
-
-    def _declared(self) -> bool:
-        """The schemas, among the request's other tools."""
-        core = self._core
-        live = core.live
-        if live.frame is self._framed:
-            return True
-        fields = self._with_tools(live.frame.fields)
-        frame = frame_of(live.dialect, fields, live.frame.place)
-        if alike(frame, live.frame):
-            self._framed = live.frame
-            return True
-        cost = live.meter.frame(frame) - live.frame_tokens
-        urgent, queue = self._controller.urgent(), self._controller.queue
-        if not self._fits(cost) or not queue.may_void(urgent=urgent):
-            return False
-        core.reframe(frame)
-        queue.settle(urgent=urgent)
-        return True
+        return self._noted() if self._words else self._joining.done()
 
     def among(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """A client's own fields of a request, with the tools among its tools once they are offered."""
-        return self._with_tools(fields) if self.state.made else fields
-
-    def _with_tools(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        fields = dict(fields)
-        for tool in CONTEXT_TOOLS:
-            fields = offered(fields, tool, self._core.live.dialect.name)
-        return fields
+        return self._joining.among(fields)
 
     def _noted(self) -> bool:
         """The note, right before the request. It is pinned: without it the model cannot call them."""
@@ -176,7 +147,7 @@ class Offers:
         if found is None:
             note = live.dialect.note("user", text)
             cost = live.meter.content(note)
-            if not self._fits(cost):
+            if core.load + cost > core.raw_limit:
                 return False
             (found,) = core.append([note], Origin.HARNESS, measured=cost)
         if found.number not in core.live.pins:
@@ -187,9 +158,6 @@ class Offers:
     def _stands(self, live: Live, number: int) -> bool:
         at = _behind(live, number) - 1
         return at >= 0 and live.turns[at].number == number
-
-    def _fits(self, cost: int) -> bool:
-        return self._core.load + cost <= self._core.raw_limit
 
     # -- another process -------------------------------------------------------------------------
 

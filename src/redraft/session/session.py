@@ -110,7 +110,7 @@ class Session(Approving, Facts):
         journal: where everything is recorded; by default in memory.
         overflow: where the originals go whose stubs stay in the context; by default beside a journal on
             disk, else in memory.
-        incognito: leave no file of any kind, neither journal nor context file nor originals. What is
+        incognito: keep nothing on disk, neither journal nor context file nor originals. What is
             dropped cannot be read again, and its stub says so; `undo` brings it back while the session
             lives. The interface is then `context-tools` where none is named that has no file.
         checks: further tests for the door.

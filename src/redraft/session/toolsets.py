@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from redraft.session.core import Judged
 from redraft.session.edits import Edits
@@ -57,6 +57,10 @@ class Toolset(Protocol):
     def before(self) -> None:
         """Before a request, once the policies have acted: offer what is due."""
 
+    def among(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The fields of a request that a client made itself, with those tools among its tools that came
+        with an offer. What is there from the beginning is in them already."""
+
 
 class EditTool:
     """The tool `edit_context`, where the session has it.
@@ -80,3 +84,7 @@ class EditTool:
 
     def before(self) -> None:
         """The tool is in the request from the beginning."""
+
+    def among(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
+        """See `Toolset.among`."""
+        return fields

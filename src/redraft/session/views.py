@@ -10,14 +10,12 @@ from redraft.context import digest, void
 from redraft.dialects import Content, Native
 from redraft.errors import SessionStateError
 from redraft.events import StartedOver
-from redraft.session.action_compact import CompactTool
 from redraft.session.beginning import Beginning
 from redraft.session.edits import plan_tokens
 from redraft.session.engine import Engine
 from redraft.session.framing import alike, must_follow, taken_apart, turns_of
 from redraft.session.history import ClientHistory, Known
 from redraft.session.past import Past
-from redraft.session.stating import offers_of
 from redraft.session.window import Look
 from redraft.store import Seen
 
@@ -72,11 +70,9 @@ class Views:
         engine, dialect = self._engine, self._beginning.dialect
         engine.must_be_settled()
         messages, fields, place = taken_apart(dialect, body)
-        offers = offers_of(engine)
-        given = fields if offers is None else offers.among(fields)
+        given: Mapping[str, Any] = fields
         for toolset in engine.toolsets:
-            if isinstance(toolset, CompactTool):
-                given = toolset.among(given)
+            given = toolset.among(given)
         live, beginning = engine.core.live, self._beginning.sending(given, place)
         if not self.blank:
             must_follow(dialect, live.frame.fields, body)
