@@ -1,4 +1,4 @@
-"""What the tests of the summarizing policies share: a long talk, and good answers to what they ask."""
+"""What tests of single policies share: a context of words, a long talk, good answers to what they ask."""
 
 from __future__ import annotations
 
@@ -19,14 +19,18 @@ class Words:
         return len(text.split())
 
 
+def start(*messages: Any) -> Live:
+    frame, contents = CHAT.split({"messages": list(messages)})
+    return Live.start(CHAT, Meter(Words()), frame, contents)
+
+
 def talk() -> Live:
     messages: list[Any] = [{"role": "user", "content": "task"}]
     for at in range(10):
         text = f"answer {at} on commit 3f2a91c07be{at} {'w ' * 100}"
         messages.append({"role": "assistant", "content": text})
     messages.append({"role": "user", "content": "and now?"})
-    frame, contents = CHAT.split({"messages": messages})
-    return Live.start(CHAT, Meter(Words()), frame, contents)
+    return start(*messages)
 
 
 def asked_by(policy: Policy, live: Live) -> Summarize:

@@ -441,11 +441,11 @@ class Agent:
                         now.result(
                             outcome.text, exit_code=outcome.exit_code, timed_out=outcome.timed_out
                         )
-        for waiting in self._session.pending:
+        left = next(iter(self._session.pending), None)
+        if left is not None:
             self._status = RunStatus.WAITING
-            self._why = f"approval {waiting.id} is asked for: {waiting.asked}"
-            return False
-        return True
+            self._why = f"approval {left.id} is asked for: {left.asked}"
+        return left is None
 
     def _outcome(self, call: ToolCall) -> Outcome:
         """Run a call."""

@@ -1,4 +1,4 @@
-"""Policies decide purely: a view in, a revision or nothing out."""
+"""`observation-mask`: old results become one line, all that may at once."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from summary_world import CHAT, start
 
 from redraft.context import (
     RECEIPT_CAP,
@@ -18,24 +19,8 @@ from redraft.context import (
     Revision,
     commit,
 )
-from redraft.dialects import OpenAIChat
-from redraft.policies import AppendOnly, Need, ObservationMask, Policy, Summarize, View
+from redraft.policies import Need, ObservationMask, View
 from redraft.testing.strategies import conversations
-from redraft.tokens import Meter
-
-CHAT = OpenAIChat()
-
-
-class Words:
-    """One token a word; a turn of n words costs n + 4."""
-
-    def count(self, text: str) -> int:
-        return len(text.split())
-
-
-def start(*messages: Any) -> Live:
-    frame, contents = CHAT.split({"messages": list(messages)})
-    return Live.start(CHAT, Meter(Words()), frame, contents)
 
 
 def rounds(*sizes: int) -> Live:
@@ -56,17 +41,6 @@ def masked(live: Live, revision: Revision | Need | None) -> list[int]:
     assert isinstance(done, Commit), done.receipt
     results = [turn for turn in done.live.turns if turn.role == "tool"]
     return [at for at, turn in enumerate(results) if turn.origin is Origin.HARNESS]
-
-
-def test_both_are_policies() -> None:
-    policies: list[Policy] = [AppendOnly(), ObservationMask()]
-    assert [policy.name for policy in policies] == ["append-only", "observation-mask"]
-
-
-@given(conversations(), st.integers(1, 10_000))
-def test_append_only_never_changes_anything(messages: Any, limit: int) -> None:
-    policy: Policy = AppendOnly()
-    assert policy.decide(View(start(*messages), limit)) is None
 
 
 class TestObservationMask:
@@ -148,23 +122,3 @@ class TestObservationMask:
             done = commit(live, revision, limit)
             assert isinstance(done, Commit), done.receipt
             assert done.live.tokens < live.tokens
-
-
-def test_a_policy_that_needs_a_summary_asks_and_is_asked_again() -> None:
-    """The shape of a policy with a need: no model is called to decide."""
-
-    class Summary:
-        name = "summary"
-
-        def decide(self, view: View) -> Revision | Need | None:
-            if "old" not in view.given:
-                return Summarize("old", view.live.turns[1].content.text, max_tokens=50)
-            note = view.live.draft(CHAT.note("assistant", view.given["old"]), Origin.SUMMARY)
-            return Revision("policy", self.name, (), (Insert(1, note),))
-
-    policy: Policy = Summary()
-    live = start({"role": "user", "content": "task"}, {"role": "assistant", "content": "old words"})
-    assert policy.decide(View(live, 100)) == Summarize("old", "old words", 50)
-    answer = policy.decide(View(live, 100, {"old": "in short"}))
-    assert isinstance(answer, Revision)
-    assert answer.inserts[0].new.content.text == "in short"
